@@ -95,6 +95,7 @@ var layers = []layer{
 	{"recipe table", []string{"workloads/lock", "workloads/foreign/drivercheck"}},
 	{"guards and orders", []string{"workloads/guard", "workloads/control"}},
 	{"resource", []string{"workloads/resource"}},
+	{"claims", []string{"workloads/claims"}},
 	{"clients", []string{"workloads/client"}},
 	{"faults", []string{"chaos"}},
 	{"scenarios", []string{"harness/scenario"}},

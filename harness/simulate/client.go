@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -10,26 +9,23 @@ import (
 	"time"
 
 	"locklab/harness/history"
-	"locklab/recipes"
 	"locklab/recipes/zksession"
 	"locklab/recipes/zktest/sim"
 	"locklab/workloads"
-	"locklab/workloads/guard"
+	"locklab/workloads/claims"
 	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
 
-// A client is one contender on a host of its own, with one session at a time. What it does and records is what a client
-// of package workloads/client does, in the time of its host.
+// A client is one contender on a host of its own, with one session at a time. What it does is what a client of package
+// workloads/client does, in the time of its host.
 type client struct {
 	*simulation
 	*sim.Host
+	claims.Client
 	number  int
-	name    string
 	rand    *rand.Rand
 	session int64
-	acq     int64
-	asked   lock.Want
 	holds   bool
 	waits   time.Duration   // since when; 0 = it does not
 	source  lock.Source     // its session
@@ -48,16 +44,12 @@ const lockPath = "/locks/l1"
 func (s *simulation) newClient(i int) *client {
 	c := &client{simulation: s, number: i, Host: s.w.Host(fmt.Sprintf("c%d", i+1)),
 		rand: s.w.Stream(uint64(i)+1, s.w.Clock)}
-	c.name = c.Host.Name + "/0"
+	c.Client = claims.Client{Name: c.Host.Name + "/0", Record: func(e history.Event) {
+		c.rec.at(c.w.Clock(), c.Host.Name, e)
+	}}
 	c.waiting, c.cancel = context.WithCancel(context.Background())
 	c.out = c.Outlet(func() { c.ask() })
 	return c
-}
-
-func (c *client) note(l lane, e history.Event) { c.rec.at(c.w.Clock(), l, c.Host.Name, e) }
-
-func (c *client) claim(acq int64, w lock.Want) history.Claim {
-	return history.Claim{Client: c.name, Acq: acq, Lock: lockPath, Mode: w.Mode, Permits: int64(w.Units)}
 }
 
 // on reports whether the client may begin something.
@@ -128,9 +120,8 @@ func (c *client) due() time.Duration {
 
 // described returns what the recipe needs to know about the client.
 func (c *client) described() lock.Client {
-	d := lock.Client{Name: c.name, Locks: []string{lockPath}, Permits: c.permits, Units: c.units,
-		Sharing: new(lock.Sharing),
-		Queued:  func(_ string, ahead int) { c.note(laneQueue, c.claim(c.acq, c.asked).Queued(ahead)) }}
+	d := lock.Client{Name: c.Client.Name, Locks: []string{lockPath}, Permits: c.permits, Units: c.units,
+		Sharing: new(lock.Sharing), Queued: c.Queued}
 	d.Config = c.servers.Config(c.Host)
 	d.Timeout, d.OnState, d.Logger = c.timeout, c.state, slog.New(slog.DiscardHandler)
 	for range c.rand.IntN(len(d.Servers)) {
@@ -141,22 +132,11 @@ func (c *client) described() lock.Client {
 
 // state records a change of the session's state.
 func (c *client) state(s zksession.StateChange) {
-	change := history.SessionChange{Client: c.name, Session: history.SessionID(s.Session)}
-	change.Server, _, _ = strings.Cut(s.Server, ":")
-	if s.Err != nil {
-		change.Cause = s.Err.Error()
+	if s.State == zksession.Connected {
+		c.session = s.Session
 	}
-	switch s.State {
-	case zksession.Connected:
-		change.Op, change.Timeout, c.session = history.OpConnected, s.Negotiated, s.Session
-	case zksession.Disconnected:
-		change.Op = history.OpDisconnected
-	case zksession.Expired:
-		change.Op = history.OpExpired
-	default:
-		return
-	}
-	c.note(laneState, change.Event())
+	server, _, _ := strings.Cut(s.Server, ":")
+	c.State(s, server)
 }
 
 // turn goes through one acquisition.
@@ -186,39 +166,20 @@ func (c *client) turn(source lock.Source) {
 		read := c.acquire(w, 0, func(ctx context.Context) (*lock.Grant, error) {
 			return source.(lock.Downgrader).Downgrade(ctx, h.Grant)
 		})
-		h.release()
+		h.Release(context.Background())
 		if read != nil {
 			c.section(read)
-			read.release()
+			read.Release(context.Background())
 		}
 		return
 	}
-	h.release()
-}
-
-// held is what a client holds.
-type held struct {
-	*lock.Grant
-	c    *client
-	acq  int64
-	want lock.Want
-}
-
-func (h *held) claim() history.Claim {
-	claim, p := h.c.claim(h.acq, h.want), h.Parts[0]
-	claim.Token, claim.Session = p.Token, history.SessionID(p.Hold.Session())
-	return claim
+	h.Release(context.Background())
 }
 
 // acquire calls get, and returns nil if it fails.
-func (c *client) acquire(w lock.Want, patience time.Duration, get func(context.Context) (*lock.Grant, error)) *held {
-	c.acq++
-	c.asked = w
-	claim := c.claim(c.acq, w)
-	c.note(laneClient, claim.Acquire())
-	waiting, cancel := context.WithCancel(recipes.OnAttempt(c.waiting, func(_, prefix string) {
-		c.note(laneClient, claim.Attempt(prefix))
-	}))
+func (c *client) acquire(w lock.Want, patience time.Duration,
+	get func(context.Context) (*lock.Grant, error)) *claims.Hold {
+	waiting, cancel := context.WithCancel(c.waiting)
 	defer cancel()
 	late := false
 	if patience > 0 {
@@ -228,51 +189,30 @@ func (c *client) acquire(w lock.Want, patience time.Duration, get func(context.C
 		})
 		defer t.Stop()
 	}
-	c.waits = c.w.Clock()
-	g, err := get(waiting)
-	c.waits = 0
-	if err != nil {
-		why, text := history.FailError, err.Error()
+	h := c.Acquire(waiting, w, func(ctx context.Context) (*lock.Grant, error) {
+		c.waits = c.w.Clock()
+		defer func() { c.waits = 0 }()
+		return get(ctx)
+	}, func(err error) (history.FailReason, string) {
 		switch {
 		case c.waiting.Err() != nil:
-			why, text = history.FailCancelled, history.TextCancelled
+			return history.FailCancelled, history.TextCancelled
 		case late:
-			why, text = history.FailTimedOut, history.TextTimedOut
+			return history.FailTimedOut, history.TextTimedOut
 		}
-		c.note(laneClient, claim.NotGranted(why, text))
-		return nil
-	}
-	h := &held{Grant: g, c: c, acq: c.acq, want: w}
-	c.note(laneClient, h.claim().Granted())
-	c.acquired.Add(1)
-	hold := g.Parts[0].Hold
-	context.AfterFunc(hold.Context(), func() {
-		if cause := context.Cause(hold.Context()); !errors.Is(cause, recipes.ErrReleased) {
-			c.note(laneLost, h.claim().Lost(cause.Error()))
-		}
+		return history.FailError, err.Error()
 	})
-	return h
-}
-
-// release releases the hold.
-func (h *held) release() {
-	h.c.note(laneClient, h.claim().Release())
-	err := h.Grant.Release(context.Background())
-	kind, text := history.OK, ""
-	if err != nil {
-		kind, text = history.Info, err.Error()
-		if errors.Is(err, recipes.ErrLockLost) {
-			kind = history.Fail
-		}
+	if h != nil {
+		c.acquired.Add(1)
 	}
-	h.c.note(laneClient, h.claim().Released(kind, text))
+	return h
 }
 
 // section is what a client does under a hold: it enters the resource, reads, works, writes back one more, or reads
 // again if it does not exclude others, and leaves. It reports whether nothing kept it from that.
-func (c *client) section(h *held) bool {
+func (c *client) section(h *claims.Hold) bool {
 	last := history.OpRead
-	if history.Exclusive(h.want.Mode) {
+	if history.Exclusive(h.Want.Mode) {
 		last = history.OpWrite
 	}
 	work := c.draw(c.hold)
@@ -295,51 +235,31 @@ func (c *client) section(h *held) bool {
 }
 
 // access asks the resource, and records the answer.
-func (c *client) access(h *held, op history.Op, read int64) (value int64, ok bool) {
-	claim, p := h.claim(), h.Parts[0]
-	claim.Token = p.Use
-	var a history.Access
-	if h.want.Mode == history.ModePermit {
-		a.Slot = history.NewSlot(p.Slot)
-	}
+func (c *client) access(h *claims.Hold, op history.Op, read int64) (value int64, ok bool) {
+	p, a := h.Parts[0], history.Access{}
 	if op == history.OpWrite {
 		a.Value = read + 1
 	}
-	err := c.guard.Ask(p.Hold)
-	if err == nil && op == history.OpWrite && c.rand.IntN(20) == 0 {
-		c.rest(c.draw(2 * time.Millisecond)) // between the question and the access
-	}
-	if op == history.OpWrite {
-		c.note(laneClient, claim.Access(op, history.Invoke, a))
-	}
-	var answer resource.Answer
-	if err == nil {
-		answer = c.use(resource.Access{Op: op, Lock: lockPath, Client: c.name, Acq: h.acq, Session: p.Hold.Session(),
-			Mode: h.want.Mode, Slot: p.Slot, Token: p.Use, Value: a.Value})
-	}
-	kind := history.Fail
-	switch {
-	case errors.Is(err, guard.ErrGivenUp):
-		a.Detail = err.Error()
-	case answer.Accepted:
-		kind, a.Value = history.OK, answer.Value
-	default:
-		a.Value, a.Detail = answer.Value, "stale"
-	}
-	c.note(laneClient, claim.Access(op, kind, a))
+	answer, err := h.Access(p, op, a, 0, func() error {
+		err := c.guard.Ask(p.Hold)
+		if err == nil && op == history.OpWrite && c.rand.IntN(20) == 0 {
+			c.rest(c.draw(2 * time.Millisecond)) // between the question and the access
+		}
+		return err
+	}, c.use)
 	return answer.Value, err == nil && answer.Accepted
 }
 
 // use asks the resource, which is another host.
-func (c *client) use(a resource.Access) (answer resource.Answer) {
+func (c *client) use(a resource.Access) (answer resource.Answer, err error) {
 	answered := make(chan struct{})
 	c.ask = func() {
 		c.w.After(c.w.Between(50*time.Microsecond, time.Millisecond), nil, func() {
-			_ = c.resource.Do(a, &answer) // its record is in memory
+			err = c.resource.Do(a, &answer)
 			c.w.After(c.w.Between(50*time.Microsecond, time.Millisecond), c.Host, func() { close(answered) })
 		})
 	}
 	c.out.Filled()
 	<-answered
-	return answer
+	return answer, err
 }

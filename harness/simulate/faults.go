@@ -66,7 +66,7 @@ func (x *strike) inject() {
 		heal = func() {
 			h.Resume()
 			if !x.server { // as a client's process records it
-				x.rec.at(x.w.Now(), laneState, h.Name, history.HiccupOf(int64(x.w.Now()), x.lasts))
+				x.rec.at(x.w.Now(), h.Name, history.HiccupOf(int64(x.w.Now()), x.lasts))
 			}
 		}
 	case kindKill:

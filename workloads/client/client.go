@@ -5,31 +5,29 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"sync"
+	"os"
 	"time"
 
 	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/recipes/zksession"
+	"locklab/workloads/claims"
 	"locklab/workloads/foreign"
 	"locklab/workloads/lock"
 )
 
 // client is one contender: one goroutine, one session at a time, which it may share.
 type client struct {
+	claims.Client
 	p      *process
 	number int // among the clients of all processes
-	name   string
 	rand   *rand.Rand
 
 	link    *link // makes the connections of its session
 	session *lock.Sharing
 	source  lock.Source
-	acq     int64
-	due     int64     // when what comes next was, in open loop; else 0
-	asked   lock.Want // what is being acquired, for queued
-	full    error     // set once the resource has no room for more
-	lost    sync.WaitGroup
+	due     int64 // when what comes next was, in open loop; else 0
+	full    error // set once the resource has no room for more
 }
 
 // incarnationAcquisitions is more than the acquisitions of one client of one process ever come to.
@@ -43,10 +41,12 @@ func newClient(p *process, i int) *client {
 	for len(p.sessions) <= i/p.cfg.perSession() {
 		p.sessions, p.linked = append(p.sessions, &lock.Sharing{}), append(p.linked, &link{connect: p.cfg.dial})
 	}
-	return &client{p: p, number: number, acq: int64(p.cfg.Incarnation) * incarnationAcquisitions,
-		name: fmt.Sprintf("%s/%d", p.cfg.Host, i), session: p.sessions[i/p.cfg.perSession()],
+	c := &client{p: p, number: number, session: p.sessions[i/p.cfg.perSession()],
 		link: p.linked[i/p.cfg.perSession()],
 		rand: rand.New(rand.NewPCG(p.cfg.Seed, uint64(number)|uint64(p.cfg.Incarnation)<<32))}
+	c.Client = claims.Client{Name: fmt.Sprintf("%s/%d", p.cfg.Host, i), Record: c.record,
+		Acq: int64(p.cfg.Incarnation) * incarnationAcquisitions}
+	return c
 }
 
 // closeCap bounds how long a client takes to close its session. If its session cannot be reached, it ends by itself.
@@ -76,8 +76,8 @@ func (c *client) described() lock.Client {
 	cfg := &c.p.cfg
 	d := lock.Client{
 		Config: cfg.session(cfg.homeOf(c.number / cfg.perSession())),
-		Name:   c.name, Locks: c.locks(), Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
-		Try: cfg.Try, Queued: c.queued, Sharing: c.session, Driver: c.p.foreign,
+		Name:   c.Name, Locks: c.locks(), Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
+		Try: cfg.Try, Queued: c.Queued, Sharing: c.session, Driver: c.p.foreign,
 	}
 	d.Dial, d.OnState, d.Logger = c.link.dial, c.state, c.p.log
 	if c.p.guard.LeaseClock {
@@ -86,31 +86,13 @@ func (c *client) described() lock.Client {
 	return d
 }
 
-// claim is the client's claim to a lock, before it is granted.
-func (c *client) claim(acq int64, path string, w lock.Want) history.Claim {
-	return history.Claim{Client: c.name, Acq: acq, Lock: path, Mode: w.Mode, Permits: int64(w.Units)}
-}
-
 // state records a change of the session's state.
 func (c *client) state(s zksession.StateChange) {
-	change := history.SessionChange{Client: c.name, Session: history.SessionID(s.Session)}
+	server := ""
 	if s.Server != "" {
-		change.Server = c.p.cfg.serverName(s.Server)
+		server = c.p.cfg.serverName(s.Server)
 	}
-	if s.Err != nil {
-		change.Cause = s.Err.Error()
-	}
-	switch s.State {
-	case zksession.Connected:
-		change.Op, change.Timeout = history.OpConnected, s.Negotiated
-	case zksession.Disconnected:
-		change.Op = history.OpDisconnected
-	case zksession.Expired:
-		change.Op = history.OpExpired
-	default:
-		return
-	}
-	c.record(change.Event())
+	c.State(s, server)
 }
 
 // record writes an event. A history that cannot be written makes the run
@@ -121,14 +103,10 @@ func (c *client) record(e history.Event) {
 	}
 }
 
-func (c *client) queued(lock string, ahead int) {
-	c.record(c.claim(c.acq, lock, c.asked).Queued(ahead))
-}
-
 // run contends from start on until the window closes or the iterations are done: each
 // acquisition begins when the last is over.
 func (c *client) run(start int64, l limits) error {
-	defer c.lost.Wait()
+	defer c.Await()
 	if !sleep(l.begin, time.Until(c.p.rec.Clock().Time(start))) {
 		return nil
 	}
@@ -156,7 +134,7 @@ func (c *client) turn(l limits) error {
 		err = broken
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.name, err)
+		return fmt.Errorf("%s: %w", c.Name, err)
 	}
 	return nil
 }
@@ -174,7 +152,7 @@ func (c *client) ready(ctx context.Context) (bool, error) {
 	case ctx.Err() != nil:
 		return false, nil
 	}
-	return false, fmt.Errorf("%s: %w", c.name, err)
+	return false, fmt.Errorf("%s: %w", c.Name, err)
 }
 
 // renewSession replaces a session that is over, for as long as ctx allows.
@@ -192,48 +170,80 @@ func (c *client) renewSession(ctx context.Context) error {
 
 // once acquires the locks that are wanted, uses what they protect, and releases them.
 func (c *client) once(l limits) error {
-	c.asked = c.choose()
-	h := c.acquire(
-		l.wait,
-		l,
-		c.asked,
-		func(ctx context.Context) (*lock.Grant, error) { return c.source.Acquire(ctx, c.asked) },
-	)
+	want := c.choose()
+	h := c.acquire(l.wait, l, want,
+		func(ctx context.Context) (*lock.Grant, error) { return c.source.Acquire(ctx, want) })
 	if h == nil {
 		return nil
 	}
 	err := c.section(l, h)
-	if h.want.Downgrade && err == nil {
+	if h.Want.Downgrade && err == nil {
 		return c.goOnReading(l, h)
 	}
-	h.release(l.use)
+	release(l.use, h)
 	return err
 }
 
 // goOnReading turns a writer into a reader, in an acquisition of its own: the read hold
 // is there before the write hold is released.
-func (c *client) goOnReading(l limits, write *held) error {
-	c.asked = lock.Want{Mode: history.ModeRead, Paths: write.want.Paths}
+func (c *client) goOnReading(l limits, write *claims.Hold) error {
 	// It does not wait for the lock here, so the end of the wait for locks does not end it.
-	read := c.acquire(l.use, l, c.asked, func(ctx context.Context) (*lock.Grant, error) {
-		d, ok := c.source.(lock.Downgrader)
-		if !ok {
-			return nil, lock.ErrNoDowngrade
-		}
-		return d.Downgrade(ctx, write.Grant)
-	})
-	write.release(l.use)
+	read := c.acquire(l.use, l, lock.Want{Mode: history.ModeRead, Paths: write.Want.Paths},
+		func(ctx context.Context) (*lock.Grant, error) {
+			d, ok := c.source.(lock.Downgrader)
+			if !ok {
+				return nil, lock.ErrNoDowngrade
+			}
+			return d.Downgrade(ctx, write.Grant)
+		})
+	release(l.use, write)
 	if read == nil {
 		return nil
 	}
 	err := c.section(l, read)
-	read.release(l.use)
+	release(l.use, read)
 	return err
+}
+
+// acquire calls get for the locks that are wanted, and returns nil if it fails.
+func (c *client) acquire(ctx context.Context, l limits, w lock.Want,
+	get func(context.Context) (*lock.Grant, error)) *claims.Hold {
+	if c.due != 0 {
+		c.record(history.Arrived(c.Name, c.Acq+1, c.due))
+		c.due = 0
+	}
+	if c.p.cfg.Wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.p.cfg.Wait)
+		defer cancel()
+	}
+	return c.Acquire(ctx, w, get, func(err error) (history.FailReason, string) {
+		switch {
+		case errors.Is(err, recipes.ErrNotAcquired):
+			return history.FailBusy, history.TextBusy
+		case l.wait.Err() != nil && errors.Is(err, l.wait.Err()):
+			return history.FailCancelled, history.TextCancelled
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			return history.FailTimedOut, history.TextTimedOut
+		case errors.Is(err, context.DeadlineExceeded) || os.IsTimeout(err):
+			return history.FailDeadline, err.Error()
+		case errors.Is(err, context.Canceled):
+			return history.FailAborted, err.Error()
+		}
+		return history.FailError, err.Error()
+	})
 }
 
 // releaseCap is how long a client waits for the confirmation of a release; the
 // recipe goes on trying in the background.
 const releaseCap = 30 * time.Second
+
+// release releases a hold.
+func release(ctx context.Context, h *claims.Hold) {
+	ctx, cancel := context.WithTimeout(ctx, releaseCap)
+	defer cancel()
+	h.Release(ctx)
+}
 
 // sleep waits for d, which may be 0 or less, and reports whether ctx still goes on.
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -37,7 +37,7 @@ func eventsOf(tb testing.TB) (*client, []history.Event) {
 	p := &process{cfg: simulated(1), rec: rec, resource: silent{}}
 	c := newClient(p, 0)
 	c.source = fakeSource{grant: func(_ context.Context, w lock.Want) (*lock.Grant, error) {
-		c.queued(w.Paths[0], 3)
+		c.Queued(w.Paths[0], 3)
 		h, _ := recipes.NewHold(recipes.HoldConfig{Parent: context.Background(), Session: 1 << 60, Token: 1 << 33,
 			Release: func(context.Context) error { return nil }})
 		return lock.Single(w.Paths[0], w.Mode, h), nil

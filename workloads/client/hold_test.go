@@ -67,7 +67,7 @@ func contender(t *testing.T, cfg config, s lock.Source) (*client, func() []strin
 	c := newClient(p, 0)
 	c.source = s
 	return c, func() []string {
-		c.lost.Wait()
+		c.Await()
 		events := recorded(t, dir)
 		var said []string
 		for _, e := range events {

@@ -104,7 +104,7 @@ func (p *process) drop(due int64) {
 
 // serve takes arrivals until no more come.
 func (c *client) serve(l limits, q *queue) error {
-	defer c.lost.Wait()
+	defer c.Await()
 	for due := range q.due {
 		q.busy <- struct{}{}
 		err := c.arrival(l, due)

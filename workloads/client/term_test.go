@@ -67,7 +67,7 @@ func TestTerm(t *testing.T) {
 			if took := time.Since(granted); took != c.took {
 				t.Errorf("%s: took %s, want %s", name, took, c.took)
 			}
-			h.release(t.Context())
+			release(t.Context(), h)
 			var ops []string
 			for _, line := range said() {
 				words := strings.Fields(line)

@@ -63,20 +63,15 @@ func (t *triggers) armedAt(point string) string {
 	return t.armed[point].fault
 }
 
-// A place is in a client's critical section.
-type place struct {
-	claim history.Claim
-	slot  history.Slot // under a permit
-}
-
 // at does what a trigger is armed for at the point, if one is: it stops the process, or does harm to
-// the client's session. The event is in the history before that; where says whose critical section it is.
-func (p *process) at(point string, where place) error {
+// the client's session. The event is in the history before that. The claim and the slot are those of the hold in whose
+// critical section the point is.
+func (p *process) at(point string, claim history.Claim, slot history.Slot) error {
 	armed, ok := p.triggers.take(point)
 	if !ok {
 		return nil
 	}
-	e := where.claim.Trigger(armed.fault, point, where.slot)
+	e := claim.Trigger(armed.fault, point, slot)
 	if armed.action != control.StrikeStop {
 		return p.strike(armed.action, e)
 	}

@@ -32,14 +32,14 @@ func stopAtTrigger(dir string) int {
 		panic(err)
 	}
 	p := &process{rec: rec}
-	if err := p.at(control.BetweenReadAndWrite, place{}); err != nil { // no trigger is armed
+	if err := p.at(control.BetweenReadAndWrite, history.Claim{}, ""); err != nil { // no trigger is armed
 		panic(err)
 	}
 	if err := p.triggers.arm("f1", control.BetweenReadAndWrite, control.StrikeStop); err != nil {
 		panic(err)
 	}
-	if err := p.at(control.BetweenReadAndWrite, place{claim: history.Claim{Client: "c1/0", Acq: 3, Lock: "/l",
-		Token: 9}}); err != nil {
+	if err := p.at(control.BetweenReadAndWrite, history.Claim{Client: "c1/0", Acq: 3, Lock: "/l",
+		Token: 9}, ""); err != nil {
 		panic(err)
 	}
 	fmt.Println("went on")

@@ -11,19 +11,17 @@ import (
 	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/recipes/zksession"
+	"locklab/workloads/claims"
 	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
 
-// errRefused says that an access was certainly not made, for a reason other than guard.ErrGivenUp.
-var errRefused = errors.New("refused")
-
-// keep makes an access under a hold where the counter is in ZooKeeper. An error that wraps errRefused says
+// keep makes an access under a hold where the counter is in ZooKeeper. An error that wraps claims.ErrRefused says
 // that it had no effect, any other that its outcome is unknown.
 func (c *client) keep(ctx context.Context, p lock.Part, a resource.Access) (resource.Answer, error) {
 	k, ok := c.source.(lock.Keeper)
 	if !ok {
-		return resource.Answer{}, fmt.Errorf("%w: recipe %s keeps nothing in ZooKeeper", errRefused, c.p.cfg.Recipe)
+		return resource.Answer{}, fmt.Errorf("%w: recipe %s keeps nothing in ZooKeeper", claims.ErrRefused, c.p.cfg.Recipe)
 	}
 	n, err := k.Counter(a.Lock)
 	if err != nil {
@@ -33,7 +31,7 @@ func (c *client) keep(ctx context.Context, p lock.Part, a resource.Access) (reso
 	value := a.Value
 	if a.Op == history.OpWrite {
 		if value > math.MaxInt32 {
-			return resource.Answer{}, fmt.Errorf("%w: %d is more than a count in ZooKeeper can be", errRefused, value)
+			return resource.Answer{}, fmt.Errorf("%w: %d is more than a count in ZooKeeper can be", claims.ErrRefused, value)
 		}
 		ops = append(ops, n.SetOp(int32(value)))
 	} else {
@@ -48,7 +46,7 @@ func (c *client) keep(ctx context.Context, p lock.Part, a resource.Access) (reso
 			if unknown(err) {
 				return resource.Answer{}, err
 			}
-			return resource.Answer{}, fmt.Errorf("%w: %w", errRefused, err)
+			return resource.Answer{}, fmt.Errorf("%w: %w", claims.ErrRefused, err)
 		}
 	}
 	return resource.Answer{Accepted: true, Value: value}, nil

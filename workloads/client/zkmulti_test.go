@@ -95,7 +95,7 @@ func TestZKMulti(t *testing.T) {
 			if err := contends.section(always(), h); err != nil {
 				t.Fatal(err)
 			}
-			h.release(t.Context())
+			release(t.Context(), h)
 			got := slices.DeleteFunc(said(), func(line string) bool {
 				return strings.HasPrefix(line, "1 acquire") || strings.HasPrefix(line, "1 release")
 			})
