@@ -34,11 +34,6 @@ type benchCmd struct {
 	overrides
 }
 
-func (benchCmd) exits() string {
-	return exitCodes("the second side is not worse; of one side: every run passed",
-		exitViolation, exitThreshold, exitRegression, exitUnknown, exitEnvironment)
-}
-
 // maxCount is more than anybody needs. It catches slips.
 const maxCount = 999
 

@@ -23,10 +23,6 @@ type compareCmd struct {
 	AllowMismatch []string `placeholder:"KEY" help:"${mismatch_help}"`
 }
 
-func (compareCmd) exits() string {
-	return exitCodes("the candidate is not worse", exitViolation, exitRegression, exitUnknown)
-}
-
 // A comparison says how sides are compared, and how the outcome is printed.
 type comparison struct {
 	Format string            `default:"text" enum:"text,markdown,json,junit,github" help:"${format_help}"`

@@ -41,10 +41,6 @@ type dangerCmd struct {
 	JSON           bool           `name:"json" help:"Print danger.json instead of a table."`
 }
 
-func (dangerCmd) exits() string {
-	return exitCodes("every point is done, or the budget is used up", exitViolation, exitEnvironment)
-}
-
 // Run measures the curves, or goes on with that.
 func (c *dangerCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	plan, dir, err := c.plan()

@@ -24,10 +24,6 @@ type driverCheckCmd struct {
 	Command []string `arg:"" passthrough:"" placeholder:"CMD" help:"${driver_check_help}"`
 }
 
-func (driverCheckCmd) exits() string {
-	return exitCodes("nothing is wrong; what has a note works, and could say more", exitViolation, exitEnvironment)
-}
-
 // Run tries a driver case by case.
 func (c *driverCheckCmd) Run(ctx context.Context, std streams) error {
 	argv := c.Command

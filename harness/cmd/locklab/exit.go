@@ -54,14 +54,60 @@ var exitMeanings = map[int]string{
 	exitInterrupted: "interrupted",
 }
 
-// exitCodes returns the part of a command's help that lists the exit codes it can end with. Every command can end with
-// 0, 1, 2 and 130. What 0 means differs, so a command can have a text of its own for it.
-func exitCodes(success string, codes ...int) string {
-	codes = append([]int{exitHarness, exitInput, exitInterrupted}, codes...)
+// An exitCodes says how a command can end besides with the codes that every command can end with.
+type exitCodes struct {
+	success string // what 0 means; "" = as for a run
+	codes   []int
+	note    string // what codes mean besides
+}
+
+// exitsOf has the commands that people give, by their names.
+var exitsOf = map[string]exitCodes{
+	"advise":     {success: "a timeout is recommended", codes: []int{exitUnknown}},
+	"bench":      {"the second side is not worse; of one side: every run passed", append(badRuns, exitRegression), ""},
+	"check":      {success: goodRun, codes: []int{exitViolation, exitThreshold, exitUnknown}},
+	"clean":      {success: "nothing is left", codes: []int{exitEnvironment}},
+	"compare":    {success: "the candidate is not worse", codes: []int{exitViolation, exitRegression, exitUnknown}},
+	"completion": {success: "the code was printed"},
+	"danger":     {"every point is done, or the budget is used up", []int{exitViolation, exitEnvironment}, ""},
+	"demo":       {"each act showed what it set out to show", []int{exitViolation, exitUnknown, exitEnvironment}, ""},
+	"doctor":     {success: "this machine can run scenarios", codes: []int{exitEnvironment}},
+	"driver check": {"nothing is wrong; what has a note works, and could say more",
+		[]int{exitViolation, exitEnvironment}, ""},
+	"export":        {success: "the run was printed, whatever its verdict is"},
+	"image":         {success: "there is an image, and its name was printed", codes: []int{exitEnvironment}},
+	"init driver":   {success: "the file was written"},
+	"init gate":     {success: "the files were written"},
+	"init scenario": {success: "the file was written"},
+	"inspect": {"the lock moves, is busy or is empty, and so are all locks below a directory",
+		[]int{exitViolation, exitUnknown, exitEnvironment},
+		"3 means orphaned, blocked or deadlocked; 6 means that the verdict is not known.\n"},
+	"plan":   {success: "the sweep answers the question", codes: []int{exitUnknown}},
+	"report": {success: "the report was drawn, whatever its verdict is"},
+	"repro": {"each bug was caught by the check that must catch it, or the list was printed",
+		[]int{exitUnknown, exitEnvironment}, ""},
+	"run":              {goodRun, badRuns, ""},
+	"scenarios list":   {success: "the list was printed"},
+	"scenarios schema": {success: "the schema was printed"},
+	"scenarios show":   {success: "the scenario was printed"},
+	"serve":            {success: "the server was stopped by Ctrl-C or SIGTERM"},
+	"simulate":         {"no run showed anything that should not be", []int{exitViolation, exitUnknown}, ""},
+	"sweep":            {"no run saw a violation, none is inconclusive, and every threshold was met", badRuns, ""},
+}
+
+// goodRun is what 0 means of a run, and badRuns are the codes of others.
+const goodRun = "every check came out as the scenario expects, and every threshold was met"
+
+var badRuns = []int{exitViolation, exitThreshold, exitUnknown, exitEnvironment}
+
+// String is the part of a command's help that lists the exit codes it can end with. Every command can end with 0, 1, 2
+// and 130.
+func (e exitCodes) String() string {
+	codes := append([]int{exitHarness, exitInput, exitInterrupted}, e.codes...)
 	slices.Sort(codes)
 	codes = slices.Compact(codes)
 	var b strings.Builder
-	fmt.Fprintf(&b, "Exit codes:\n  %3d  %s\n", exitOK, cmp.Or(success, exitMeanings[exitOK]))
+	fmt.Fprintf(&b, "Exit codes:\n  %3d  %s\n", exitOK, cmp.Or(e.success, exitMeanings[exitOK]))
 	for _, code := range codes {
 		fmt.Fprintf(&b, "  %3d  %s\n", code, exitMeanings[code])
 	}
@@ -74,7 +120,7 @@ func exitCodes(success string, codes ...int) string {
 	if len(several) > 1 {
 		fmt.Fprintf(&b, "Where several apply, the first of %s counts.\n", strings.Join(several, ", "))
 	}
-	return b.String()
+	return b.String() + e.note
 }
 
 // gravest orders the codes of which several can apply to one run. The first one counts.

@@ -67,14 +67,13 @@ func allHelp(args []string) ([]string, bool) {
 // that of a command with the keys of a scenario is short.
 func printHelp(all bool) kong.HelpPrinter {
 	return func(options kong.HelpOptions, c *kong.Context) error {
-		codes := exitCodes("", everyCode...)
+		codes := exitCodes{codes: everyCode}
 		selected := c.Selected()
 		if selected != nil {
-			command, ok := selected.Target.Addr().Interface().(interface{ exits() string })
-			if !ok {
+			var ok bool
+			if codes, ok = exitsOf[selected.Path()]; !ok {
 				return kong.DefaultHelpPrinter(options, c) // an internal command
 			}
-			codes = command.exits()
 		}
 		if selected != nil && !all && flagOf(selected, "clients") != nil && flagOf(selected, "recipe") != nil &&
 			flagOf(selected, "arrivals") != nil {
@@ -82,7 +81,7 @@ func printHelp(all bool) kong.HelpPrinter {
 		} else if err := kong.DefaultHelpPrinter(options, c); err != nil {
 			return err
 		}
-		_, err := fmt.Fprint(c.Stdout, "\n"+codes)
+		_, err := fmt.Fprintf(c.Stdout, "\n%s", codes)
 		return err
 	}
 }
@@ -225,8 +224,6 @@ func (completionCmd) Help() string {
 		"    source <(locklab completion zsh)       # ~/.zshrc\n" +
 		"    locklab completion fish | source       # ~/.config/fish/config.fish\n"
 }
-
-func (completionCmd) exits() string { return exitCodes("the code was printed") }
 
 // Run prints code by which the shell asks this binary for completions.
 func (c completionCmd) Run(k *kong.Context) error {

@@ -39,8 +39,6 @@ type initGateCmd struct {
 	judged
 }
 
-func (initGateCmd) exits() string { return exitCodes("the files were written") }
-
 var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Run writes the files and says what is left to do.
@@ -114,8 +112,6 @@ type initDriverCmd struct {
 	File     string `arg:"" optional:"" placeholder:"FILE" help:"${init_driver_file_help}"`
 	Language string `required:"" enum:"go,python,java,shell" help:"The driver's language: ${enum}."`
 }
-
-func (initDriverCmd) exits() string { return exitCodes("the file was written") }
 
 // Run writes an example driver and says what is left to do.
 func (c *initDriverCmd) Run(std streams) error {

@@ -27,8 +27,6 @@ type initScenarioCmd struct {
 	Hold     string `placeholder:"TIME" help:"How long a client holds it."`
 }
 
-func (initScenarioCmd) exits() string { return exitCodes("the file was written") }
-
 // questions lists what a scenario can be made to answer.
 var questions = []string{"speed", "pause", "cut-off", "crash"}
 

@@ -26,12 +26,6 @@ type inspectCmd struct {
 	DryRun      bool          `help:"Say what would be asked, and ask nothing."`
 }
 
-func (inspectCmd) exits() string {
-	return exitCodes("the lock moves, is busy or is empty, and so are all locks below a directory", exitViolation,
-		exitUnknown, exitEnvironment) +
-		"3 means orphaned, blocked or deadlocked; 6 means that the verdict is not known.\n"
-}
-
 // Run looks at locks of a live ensemble.
 func (c inspectCmd) Run(ctx context.Context, std streams) error {
 	for _, n := range []struct {

@@ -27,11 +27,6 @@ type checkCmd struct {
 	SecondOpinion bool   `help:"Ask Porcupine the same questions as well. The exit code is 1 if it disagrees."`
 }
 
-func (checkCmd) exits() string {
-	return exitCodes("every check came out as the scenario expects, and every threshold was met",
-		exitViolation, exitThreshold, exitUnknown)
-}
-
 // Run judges an old run. It replaces all derived files, or none where it must not write. If it fails, none is left.
 func (c *checkCmd) Run(std streams) error {
 	write := !c.DryRun && rundir.Writable(c.Dir)
@@ -99,10 +94,6 @@ type imageCmd struct {
 	Versions []string `arg:"" optional:"" help:"${versions_help}"`
 	NoBuild  bool     `help:"Build nothing. Print \"build\" if an image would have to be built."`
 	Unpack   bool     `help:"Get the jars of these versions for labs without containers, and print their directories."`
-}
-
-func (imageCmd) exits() string {
-	return exitCodes("there is an image, and its name was printed", exitEnvironment)
 }
 
 // Run makes sure that there is an image, or that there are several.

@@ -20,8 +20,6 @@ type planCmd struct {
 	JSON    bool              `name:"json" help:"Print the answer as JSON."`
 }
 
-func (planCmd) exits() string { return exitCodes("the sweep answers the question", exitUnknown) }
-
 // Run answers a question from a sweep.
 func (c *planCmd) Run(std streams) error {
 	for _, f := range [...]struct {

@@ -26,8 +26,6 @@ type reportCmd struct {
 	Lock   string         `placeholder:"NAME" help:"With --only timeline: whose holds it shows."`
 }
 
-func (reportCmd) exits() string { return exitCodes("the report was drawn, whatever its verdict is") }
-
 // Run draws an old run's report. To draw it is success, whatever the run's verdict is.
 func (c *reportCmd) Run(std streams) error {
 	if series.IsDanger(c.Dir) || series.IsSweep(c.Dir) || !rundir.IsRun(c.Dir) && index.Has(c.Dir) {
@@ -84,8 +82,6 @@ type exportCmd struct {
 	Format string `default:"edn" placeholder:"FORMAT" predictor:"export" help:"${export_format_help}"`
 	JSONL  bool   `name:"jsonl" help:"Print one event per line in JSON; the same as --format=jsonl."`
 }
-
-func (exportCmd) exits() string { return exitCodes("the run was printed, whatever its verdict is") }
 
 // Run prints a run for other programs. Most formats have what the checks found, so the run is judged, but nothing is
 // written into its directory.

@@ -30,11 +30,6 @@ type reproCmd struct {
 	JSON     bool   `name:"json" help:"Print the bugs, or what was found, as JSON."`
 }
 
-func (reproCmd) exits() string {
-	return exitCodes("each bug was caught by the check that must catch it, or the list was printed", exitUnknown,
-		exitEnvironment)
-}
-
 // Run lists the known bugs, or makes one or all of them show.
 func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	switch {

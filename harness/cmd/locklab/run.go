@@ -24,11 +24,6 @@ type runCmd struct {
 	overrides
 }
 
-func (runCmd) exits() string {
-	return exitCodes("every check came out as the scenario expects, and every threshold was met",
-		exitViolation, exitThreshold, exitUnknown, exitEnvironment)
-}
-
 // Run carries out a scenario.
 func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	if c.InCluster { // perhaps the servers can be reached from there alone

@@ -19,8 +19,6 @@ type listCmd struct {
 	JSON bool `name:"json" help:"Print the list as JSON."`
 }
 
-func (listCmd) exits() string { return exitCodes("the list was printed") }
-
 // A listedScenario is an element of what scenarios list --json prints.
 type listedScenario struct {
 	Name    string `json:"name"`
@@ -60,8 +58,6 @@ type showCmd struct {
 	Name string `arg:"" predictor:"builtin" help:"Name of a built-in scenario."`
 }
 
-func (showCmd) exits() string { return exitCodes("the scenario was printed") }
-
 // Run prints a scenario with its comments.
 func (c *showCmd) Run(std streams) error {
 	src, err := scenario.BuiltinSource(workloads.Builtin, c.Name)
@@ -73,8 +69,6 @@ func (c *showCmd) Run(std streams) error {
 }
 
 type schemaCmd struct{}
-
-func (schemaCmd) exits() string { return exitCodes("the schema was printed") }
 
 // Run prints the schema.
 func (schemaCmd) Run(std streams) error {

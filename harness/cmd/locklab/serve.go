@@ -16,8 +16,6 @@ type serveCmd struct {
 	Name   []string `placeholder:"HOST" help:"${serve_name_help}"`
 }
 
-func (serveCmd) exits() string { return exitCodes("the server was stopped by Ctrl-C or SIGTERM") }
-
 // Run serves the runs below a directory until ctx ends.
 func (c *serveCmd) Run(ctx context.Context, std streams) error {
 	at, err := netip.ParseAddrPort(c.Listen)

@@ -55,8 +55,6 @@ func (w way) open(connect string) (*remote.Access, error) {
 	return access, nil
 }
 
-func (cleanCmd) exits() string { return exitCodes("nothing is left", exitEnvironment) }
-
 // Run removes leftovers.
 func (c cleanCmd) Run(ctx context.Context, log *slog.Logger) error {
 	access, err := c.open(c.Connect)
@@ -114,8 +112,6 @@ type doctorCmd struct {
 	Lab  string `default:"auto" enum:"${labs}" placeholder:"KIND" help:"Try labs of this kind: ${labs}."`
 	JSON bool   `name:"json" help:"Print the findings as JSON."`
 }
-
-func (doctorCmd) exits() string { return exitCodes("this machine can run scenarios", exitEnvironment) }
 
 // Run looks at the machine. It ends with 0 if runs are possible, even if some faults are not, and with 7 otherwise.
 func (c *doctorCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {

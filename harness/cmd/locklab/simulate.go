@@ -26,10 +26,6 @@ type simulateCmd struct {
 // mostSeeds bounds a range, which may be a slip.
 const mostSeeds = 100_000_000
 
-func (simulateCmd) exits() string {
-	return exitCodes("no run showed anything that should not be", exitViolation, exitUnknown)
-}
-
 // A simulated is what `simulate --json` prints.
 type simulated struct {
 	Model    int                  `json:"model"`

@@ -36,11 +36,6 @@ type sweepCmd struct {
 	overrides
 }
 
-func (sweepCmd) exits() string {
-	return exitCodes("no run saw a violation, none is inconclusive, and every threshold was met",
-		exitViolation, exitThreshold, exitUnknown, exitEnvironment)
-}
-
 // Run carries out a sweep, or continues one.
 func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	plan, dir, err := c.plan(ctx, std.In)
