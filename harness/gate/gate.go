@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"text/template"
 )
 
@@ -68,3 +69,6 @@ func Write(root string, c Config) ([]string, error) {
 	}
 	return names, nil
 }
+
+// quoted writes a text as a quoted scalar of YAML, in which only the quote itself has a meaning.
+func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

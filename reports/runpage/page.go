@@ -1,12 +1,15 @@
 package runpage
 
 import (
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
+	"fmt"
 	"html/template"
 	"slices"
 
+	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/doc"
 	"locklab/reports/measure"
@@ -141,3 +144,53 @@ func newPageView(in result.Input, drawn drawing) pageView {
 
 // Explain returns a text of the first screen, in which terms that occur for the first time have a title.
 func (v pageView) Explain(text string) template.HTML { return v.terms.mark(text) }
+
+// Render draws the run's pictures into dir/plots and writes dir/report.html, one file that needs nothing but itself.
+// Each file is replaced completely or not at all. A picture that has nothing to show is left out, and its older file
+// is removed.
+func Render(dir string, in result.Input) error {
+	figures, d := figuresOf(in)
+	var err error
+	if d.all, err = chart.Render(figures); err == nil {
+		err = chart.WriteReport(dir, d.all, page, newPageView(in, d))
+	}
+	if err != nil {
+		return fmt.Errorf("render report: %w", err)
+	}
+	return nil
+}
+
+// figuresOf returns all figures of a run, and a drawing that has what they show but no pictures yet.
+func figuresOf(in result.Input) ([]chart.Figure, drawing) {
+	w := measure.MeasuredWindow(in.Events)
+	faults := measure.FaultSpans(in.Events)
+	d := drawing{timelines: timeline.New(in, w, faults), shares: clientShares(in, w)}
+	figures := append(d.timelines.Figures(), percentilesFigure(in, w), overTimeFigure(in, w, faults),
+		throughputFigure(in, w, faults))
+	return append(figures, clientFigures(d.shares)...), d
+}
+
+// lastSeconds is how much of a run that lasts is drawn in detail, in ns.
+const lastSeconds = 2e9
+
+// Live draws a run that lasts, as far as it has been recorded: the whole of it, and its last two seconds on the lock
+// that was asked for last. It returns nothing before a client has asked for a lock.
+func Live(in result.Input) (all []chart.Picture) {
+	if len(in.Acquisitions) == 0 {
+		return nil
+	}
+	w, faults := measure.MeasuredWindow(in.Events), measure.FaultSpans(in.Events)
+	whole := timeline.NewOverview(in, w, faults, nil)
+	whole.File = timeline.OverviewName
+	if _, ended := in.Events.First(history.OpEnd); !ended {
+		whole.Title = "The run so far: who held, faults, and gaps without progress"
+	}
+	last := slices.MaxFunc(in.Acquisitions, func(a, b history.Acquisition) int {
+		return cmp.Compare(a.Invoked, b.Invoked)
+	})
+	s := timeline.Scene{Span: measure.Span{From: max(0, w.End-lastSeconds), To: max(w.End, 1)}, Lock: last.Lock,
+		Title: "The last two seconds of " + last.Lock}
+	latest := timeline.Of(in, w, faults, []timeline.Scene{s})[0]
+	latest.File = "latest"
+	return []chart.Picture{whole.Figure().Inline(), latest.Figure().Inline()}
+}

@@ -1,6 +1,9 @@
 package resource
 
 import (
+	"errors"
+	"fmt"
+	"slices"
 	"sync"
 
 	"locklab/harness/history"
@@ -155,4 +158,118 @@ func (r *Resource) accept(a *Access) (behind history.Behind) {
 	}
 	r.elements++
 	return history.NewBehind(c.list.write(a.List, a.Value))
+}
+
+// ErrFull is the refusal to append to a list beyond [workloads.MaxElements].
+var ErrFull = fmt.Errorf("resource: the lists have %d elements, and hold no more", workloads.MaxElements)
+
+// A list is what a section that appends reads and writes as a whole. A client writes what it has read plus one
+// element, whatever the list is by then. So that a write need not carry the whole list, every list that ever existed
+// is kept, as the list that it was written from and its last element.
+type list struct {
+	all  []version
+	head int64 // the number of the list as it is, 0 if it is empty
+}
+
+// A version is a list: version number i is all[i-1].
+type version struct{ from, element int64 }
+
+// write makes the list what version from is, and an element. It returns the last element of from.
+func (l *list) write(from, element int64) (behind int64) {
+	if from > 0 && from <= int64(len(l.all)) {
+		behind = l.all[from-1].element
+	}
+	l.all = append(l.all, version{from, element})
+	l.head = int64(len(l.all))
+	return behind
+}
+
+// elements returns the elements of the present list, in order.
+func (l *list) elements() []int64 {
+	var es []int64
+	for at := l.head; at > 0; at = l.all[at-1].from { // which existed before
+		es = append(es, l.all[at-1].element)
+	}
+	slices.Reverse(es)
+	return es
+}
+
+// NewOfLists makes a resource with a list for each lock, all empty, instead of a counter.
+func NewOfLists(fencing bool, rec Recorder) *Resource {
+	r := New(fencing, rec)
+	r.lists = true
+	return r
+}
+
+// List returns the elements of a lock's list. It has the signature that net/rpc asks for.
+func (r *Resource) List(lock string, elements *[]int64) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.lists {
+		return errors.New("resource: it has counters, not lists")
+	}
+	if c := r.counters[lock]; c != nil {
+		*elements = c.list.elements()
+	}
+	return nil
+}
+
+// resume takes over from a resource with the same guard, by its record: that resource recorded what it accepted
+// before it answered. Nothing but the record outlives a resource, as with a service that writes what it accepts to a
+// durable log first.
+func (r *Resource) resume(dir string) error {
+	t := history.NewTailer(dir)
+	defer t.Close()
+	for {
+		frames, err := t.Next()
+		if err != nil {
+			return fmt.Errorf("resource: resume: %w", err)
+		}
+		if len(frames) == 0 {
+			return nil
+		}
+		events, _, err := history.Decode(nil, frames, map[string]string{})
+		if err != nil {
+			return fmt.Errorf("resource: resume: %w", err)
+		}
+		for i := range events {
+			if err := r.replay(&events[i]); err != nil {
+				return fmt.Errorf("resource: resume: %w", err)
+			}
+		}
+	}
+}
+
+// replay repeats the effect of an accepted access.
+func (r *Resource) replay(e *history.Event) error {
+	if e.Lock == "" || e.Kind != history.OK {
+		return nil
+	}
+	recorded := e.Access()
+	a := Access{Op: e.Op, Lock: e.Lock, Mode: e.Mode, Token: e.Token, Value: recorded.Value}
+	if e.Mode == history.ModePermit {
+		slot, err := recorded.Slot.Number()
+		if err != nil {
+			return err
+		}
+		a.Slot = slot
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.lists && e.Op == history.OpWrite {
+		a.List = r.counter(e.Lock).list.written(recorded.Behind)
+	}
+	r.accept(&a)
+	return nil
+}
+
+// written returns the number of the list that a write was based on, by its record: the last list that ended in that
+// way.
+func (l *list) written(behind history.Behind) int64 {
+	for at := len(l.all); at > 0; at-- {
+		if history.NewBehind(l.all[at-1].element) == behind {
+			return int64(at)
+		}
+	}
+	return 0
 }
