@@ -400,7 +400,7 @@ func TestStallsAgainstOracle(t *testing.T) {
 			}
 		}
 		l := progress.LivenessJudge{
-			Digest: &evidence.Digest{End: 40, Facts: evidence.Facts{Tick: 2}},
+			Digest: &evidence.Digest{Beliefs: history.Beliefs{End: 40}, Facts: evidence.Facts{Tick: 2}},
 			Bound:  rapid.Int64Range(0, 12).Draw(t, "bound"),
 			Stop:   40,
 		}

@@ -80,6 +80,35 @@ func (a *Acquisition) BelievedUntil(end int64) int64 {
 	return end
 }
 
+// Beliefs tell until when clients believed that they held locks. In a history that is not complete, a belief is known
+// to have lasted only until the last event of its process; assuming more would make overlaps out of lost records.
+type Beliefs struct {
+	End     int64            // of the history
+	Horizon map[string]int64 // by process: its last event; nil if the history is complete
+}
+
+// NewBeliefs returns those of a history, which is whole if it is complete.
+func NewBeliefs(events *Log, whole bool) Beliefs {
+	b := Beliefs{End: events.End()}
+	if whole {
+		return b
+	}
+	b.Horizon = map[string]int64{}
+	for _, e := range events.All() {
+		b.Horizon[e.Process] = e.At
+	}
+	return b
+}
+
+// BelievedUntil is when a's client is known to have stopped believing that it held the lock.
+func (b Beliefs) BelievedUntil(a *Acquisition) int64 {
+	end := b.End
+	if h, ok := b.Horizon[a.Process]; ok {
+		end = h
+	}
+	return a.BelievedUntil(end)
+}
+
 func (a *Acquisition) String() string {
 	return fmt.Sprintf("%s acquisition %d of %s (token %d, session %s)", a.Client, a.N, a.Lock, a.Token, a.Session)
 }

@@ -53,42 +53,18 @@ func (b Bands) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// beliefs says for how long clients believed that they held a lock. As in harness/check, a belief in a history that
-// is not complete is known to have lasted until the last event of its process only.
-type beliefs struct {
-	end     int64
-	horizon map[string]int64 // by process; nil if the history is complete
-}
-
-func newBeliefs(in result.Input) beliefs {
-	var b beliefs
+// newBeliefs returns until when the clients of a run believed that they held locks.
+func newBeliefs(in result.Input) history.Beliefs {
 	whole := false
-	b.end = max(b.end, in.Events.End())
 	for _, e := range in.Events.Of(history.OpEnd) {
 		whole = e.Ending() == history.EndComplete
 	}
-	if whole && !in.Partial {
-		return b
-	}
-	b.horizon = map[string]int64{}
-	for _, e := range in.Events.All() {
-		b.horizon[e.Process] = e.At
-	}
-	return b
+	return history.NewBeliefs(in.Events, whole && !in.Partial)
 }
 
-// until is the last time at which the client is known to have believed.
-func (b beliefs) until(a *history.Acquisition) int64 {
-	end := b.end
-	if h, ok := b.horizon[a.Process]; ok {
-		end = h
-	}
-	return a.BelievedUntil(end)
-}
-
-// unsure reports whether the belief may have lasted longer than until says.
-func (b beliefs) unsure(a *history.Acquisition) bool {
-	return b.horizon != nil && b.until(a) < b.end &&
+// unsure reports whether a belief may have lasted longer than is known.
+func unsure(b history.Beliefs, a *history.Acquisition) bool {
+	return b.Horizon != nil && b.BelievedUntil(a) < b.End &&
 		a.ReleaseInvoked == history.None && a.Lost == history.None && a.Died == history.None
 }
 

@@ -68,7 +68,7 @@ func NewOverview(in result.Input, w measure.Interval, faults []measure.FaultSpan
 		if !shown || !a.Granted() {
 			continue
 		}
-		at, until := max(a.Returned, t.From), min(ends.until(a), t.To)
+		at, until := max(a.Returned, t.From), min(ends.BelievedUntil(a), t.To)
 		for n := (at - t.From) / step; n < overviewSteps && at < until; n++ {
 			next := min(until, t.From+(n+1)*step)
 			held[k][n] += next - at

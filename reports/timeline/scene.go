@@ -157,7 +157,7 @@ func overlapScene(in result.Input, faults []measure.FaultSpan, f check.Finding) 
 	start := f.At
 	if older := holdOf(in.Acquisitions, f, 0); older != nil {
 		start = older.Returned
-		s.To = max(s.To, newBeliefs(in).until(older))
+		s.To = max(s.To, newBeliefs(in).BelievedUntil(older))
 	}
 	for i := range faults {
 		if faults[i].ID == f.Fault && f.Fault != "" {

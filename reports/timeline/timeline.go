@@ -148,7 +148,7 @@ const (
 func partName(n int) string { return fmt.Sprintf("timeline-%d", n) }
 
 // fillLanes chooses the clients that get a row, and fills the rows with what they did.
-func (t *Timeline) fillLanes(in result.Input, w measure.Interval, b beliefs) {
+func (t *Timeline) fillLanes(in result.Input, w measure.Interval, b history.Beliefs) {
 	var took []*history.Acquisition
 	first := map[string]int64{}
 	for i := range in.Acquisitions {
@@ -158,9 +158,9 @@ func (t *Timeline) fillLanes(in result.Input, w measure.Interval, b beliefs) {
 		}
 		until := w.End
 		if a.Granted() {
-			until = b.until(a)
-			if b.unsure(a) {
-				until = b.end
+			until = b.BelievedUntil(a)
+			if unsure(b, a) {
+				until = b.End
 			}
 		} else if a.Returned != history.None {
 			until = a.Returned
@@ -226,14 +226,14 @@ func (t *Timeline) fillLanes(in result.Input, w measure.Interval, b beliefs) {
 			if a.Mode == history.ModeRead {
 				held = &l.Reads
 			}
-			h := Hold{Span: measure.Span{From: a.Returned, To: b.until(a)}, Acquisition: a,
-				Lines: lines[acquisitionID{a.Client, a.N}], Unsure: b.unsure(a)}
+			h := Hold{Span: measure.Span{From: a.Returned, To: b.BelievedUntil(a)}, Acquisition: a,
+				Lines: lines[acquisitionID{a.Client, a.N}], Unsure: unsure(b, a)}
 			if z, known := served[serverID{a.Session, a.Token}]; known {
 				h.First, h.Last = z.First, z.Last
 			}
 			*held = append(*held, h)
 			if h.Unsure {
-				l.Unsure = append(l.Unsure, measure.Span{From: b.until(a), To: b.end})
+				l.Unsure = append(l.Unsure, measure.Span{From: b.BelievedUntil(a), To: b.End})
 			}
 			if a.Lost != history.None {
 				l.After = append(l.After, t.after(a)...)
@@ -316,7 +316,8 @@ func transactions(rep check.Report, of []*history.Acquisition) map[serverID]chec
 // markDoubles finds where two holds that exclude each other were believed at once. It does not use the findings of
 // the check, which keeps the first ones only. Only the check knows which permits are too many, so for permits its
 // findings are drawn.
-func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, index map[string]int, ends beliefs) {
+func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, index map[string]int,
+	ends history.Beliefs) {
 	mark := func(client string, s measure.Span) {
 		if k, shown := index[client]; shown && s.To > s.From {
 			t.Lanes[k].Double = append(t.Lanes[k].Double, s)
@@ -331,12 +332,12 @@ func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, ind
 	held := slices.DeleteFunc(slices.Clone(took), func(a *history.Acquisition) bool { return !a.Granted() })
 	slices.SortStableFunc(held, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
 	for i, a := range held {
-		until := ends.until(a)
+		until := ends.BelievedUntil(a)
 		for _, b := range held[i+1:] {
 			if b.Returned >= until {
 				break
 			}
-			if both := (measure.Span{From: b.Returned, To: min(until, ends.until(b))}); a.Client != b.Client &&
+			if both := (measure.Span{From: b.Returned, To: min(until, ends.BelievedUntil(b))}); a.Client != b.Client &&
 				history.Conflict(a.Mode, b.Mode) {
 				mark(a.Client, both)
 				mark(b.Client, both)

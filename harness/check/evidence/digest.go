@@ -65,9 +65,8 @@ type Digest struct {
 
 	Final *history.Event // the final heal; nil if none is recorded
 
-	End     int64            // of the history
-	Horizon map[string]int64 // by process: its last event, if the run is not complete
-	Whole   bool             // it came to its planned end and recorded that
+	history.Beliefs
+	Whole bool // it came to its planned end and recorded that
 	// EndedUnserved says that the run ended itself because servers that were up did not serve.
 	EndedUnserved bool
 }
@@ -94,17 +93,16 @@ type sessionStart struct {
 func NewDigest(events *history.Log, facts Facts) *Digest {
 	d := &Digest{
 		Facts: facts, Events: events,
-		Acquisitions: history.Acquisitions(events),
-		sessions:     map[history.SessionID][]connection{},
-		ClientHosts:  map[string]bool{},
-		ClientOf:     map[history.SessionID]string{},
-		Hiccups:      map[string][]*history.Event{},
-		Connections:  map[string][]sessionStart{},
-		Unconnected:  map[string][]Span{},
-		ClientsOf:    map[history.SessionID]map[string]bool{},
-		Measure:      history.None, Closed: history.None, Drain: history.None, Collect: history.None,
+		Acquisitions: history.Acquisitions(events), Beliefs: history.NewBeliefs(events, true),
+		sessions:    map[history.SessionID][]connection{},
+		ClientHosts: map[string]bool{},
+		ClientOf:    map[history.SessionID]string{},
+		Hiccups:     map[string][]*history.Event{},
+		Connections: map[string][]sessionStart{},
+		Unconnected: map[string][]Span{},
+		ClientsOf:   map[history.SessionID]map[string]bool{},
+		Measure:     history.None, Closed: history.None, Drain: history.None, Collect: history.None,
 	}
-	d.End = events.End()
 	for process, client := range events.Sides() {
 		if client != "" && process == HostOf(client) {
 			d.ClientHosts[process] = true
@@ -137,10 +135,7 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 	}
 	d.Whole = d.Whole && !facts.Partial && len(facts.Incomplete) == 0
 	if !d.Whole {
-		d.Horizon = map[string]int64{}
-		for _, e := range events.All() {
-			d.Horizon[e.Process] = e.At
-		}
+		d.Beliefs = history.NewBeliefs(events, false)
 	}
 	if slices.ContainsFunc(d.Acquisitions, func(a history.Acquisition) bool { return a.Mode == history.ModePermit }) {
 		d.slots = slotsOf(events)
@@ -204,17 +199,6 @@ func (d *Digest) phase(e *history.Event) {
 	case history.PhaseCollect:
 		d.Collect = e.At
 	}
-}
-
-// BelievedUntil is when a's client stopped believing that it held the lock. In a history that is not complete, a
-// belief is known to have lasted only until the last event of its process; assuming more would make overlaps out of
-// lost records.
-func (d *Digest) BelievedUntil(a *history.Acquisition) int64 {
-	end := d.End
-	if h, ok := d.Horizon[a.Process]; ok {
-		end = h
-	}
-	return a.BelievedUntil(end)
 }
 
 // timeout is the session's timeout in ns, 0 if it is not known.
