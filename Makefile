@@ -19,7 +19,7 @@ DIST := dist
 BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 # A release has a version, such as v1.2.3. Without one, `locklab --version` shows the commit alone.
 VERSION ?=
-SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name 'help*.txt' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null | grep -v /testcluster/) go.mod go.sum
+SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name 'help*.txt' -o -name 'bugs.json' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null | grep -v /testcluster/) go.mod go.sum
 
 .PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench figures gate-curve bench-peers bench-load image images demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock broken-lock
 
@@ -285,7 +285,7 @@ lint-columns: ## check that no line of Go is longer than 120 columns
 # What only tests use is no product: no package of locklab imports it, which a test checks. The aim is 80,000 lines.
 TEST_SUPPORT := ensembles/kubernetes/testcluster ensembles/labtest harness/benchpeers harness/history/historytest \
 	harness/run/testdata recipes/examples recipes/internal/wire reports/figures reports/gatecurve reports/internal
-MOST_LINES := 102231
+MOST_LINES := 101868
 lint-lines: ## count the lines of Go outside tests and what only tests use
 	@n=$$(git ls-files -z -- '*.go' ':!*_test.go' $(TEST_SUPPORT:%=':!%/') | xargs -0 cat -- 2>/dev/null | wc -l); \
 	echo "$$n lines of Go outside tests; at most $(MOST_LINES)"; [ "$$n" -le $(MOST_LINES) ]

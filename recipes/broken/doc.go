@@ -3,8 +3,9 @@
 // In flow: a plain client from [Connect] and a path. Out flow: the [Ways] to hold a lock, to be used as any other
 // recipe. [Locks] is the one table of them: what each does wrong, where that is known from, what makes it show, which
 // check must find it and as what, and the sound recipe that it is taken for. [Others] has the same of locks that people
-// use, and [Foreign] of the locks of the command broken-lock, which a run drives as it does anybody's. The package's
-// tests read that table, and so do the table of recipes in workloads/lock and `locklab repro`.
+// use, and [Foreign] of the locks of the command broken-lock, which a run drives as it does anybody's. All of it stands
+// in bugs.json, and table.go gives each lock its constructor. The package's tests read that table, and so do the table
+// of recipes in workloads/lock and `locklab repro`.
 //
 // How the locks are made: each takes one of the algorithms in queue.go, readwrite.go, semaphore.go and naive.go, which
 // are as sound as a lock can be on a plain client, and replaces one step by a wrong one. So any failure comes from that

@@ -2,6 +2,8 @@ package broken
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -48,3 +50,6 @@ func readWriteLock(cfg Config) Ways {
 		return node, err
 	})
 }
+
+// Made are the names of the locks that this package makes.
+func Made() []string { return slices.Concat(slices.Collect(maps.Keys(makers)), slices.Collect(maps.Keys(decorators))) }

@@ -1,6 +1,8 @@
 package broken_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -152,6 +154,28 @@ func TestTable(t *testing.T) {
 	for name := range triggers {
 		if !made[name] {
 			t.Errorf("a trigger for %s, which does not exist", name)
+		}
+	}
+}
+
+// bugs.json has nothing that no field of a lock takes, and every constructor has its bug there.
+func TestEveryBugIsRead(t *testing.T) {
+	text, err := os.ReadFile("bugs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	var all map[string][]broken.Lock
+	if err := d.Decode(&all); err != nil {
+		t.Error(err)
+	}
+	if len(all) != 3 || len(all["locks"])+len(all["foreign"])+len(all["others"]) != len(broken.Known()) {
+		t.Errorf("%d groups with %d locks of %d", len(all), len(broken.Known()), len(all["locks"]))
+	}
+	for _, name := range broken.Made() {
+		if l, known := broken.Find(name); !known || l.New == nil && l.Decorate == nil {
+			t.Errorf("%s has a constructor, and no bug", name)
 		}
 	}
 }
