@@ -3,60 +3,33 @@ package compare
 import (
 	"bytes"
 	"fmt"
-	"path"
 	"strings"
 
-	"locklab/harness/rundir"
 	"locklab/reports/junit"
-	"locklab/reports/words"
 )
 
 // writeMarkdown writes a comment for a pull request or a merge request: what happened in a sentence that a person
 // understands, where to see it, the metrics that gate in a table, and the rest folded.
 func writeMarkdown(w *bytes.Buffer, r Report) error {
-	if r.Says != "" {
-		fmt.Fprintf(w, "**%s**\n\nTo see it: %s, whose picture is the first thing on the page.\n\n", words.Markdown(r.Says),
-			r.seen(path.Join(r.Saw, rundir.ReportFile)))
-	}
-	fmt.Fprintf(w, "### locklab: %s\n\n%s\n", r.Verdict, words.Markdown(r.Reason))
-	for _, v := range r.Violations {
-		fmt.Fprintf(w, "\n- **violation**: %s", words.Markdown(v))
-	}
-	if len(r.Violations) > 0 {
-		fmt.Fprintln(w)
-	}
-	table := func(gates bool) {
-		fmt.Fprint(w, "\n| metric | base | head | ratio (interval) | tolerated | p | verdict |\n"+
-			"|---|---:|---:|---:|---:|---:|---|\n")
-		for _, l := range r.Metrics {
-			if l.Gates != gates || !l.shown() {
-				continue
-			}
-			verdict := string(l.Verdict)
-			if r.Verdict == Violation && l.Verdict == Inconclusive {
-				verdict = "not judged" // speed matters once the lock is safe
-			} else if gates && l.Verdict != Pass {
-				verdict = "**" + verdict + "**"
-			}
-			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %s | %s |\n", l.named(), amount(l.BaseMedian, l.Unit),
-				amount(l.HeadMedian, l.Unit), l.ratio(), l.tolerated(), l.p(), verdict)
+	return layout.ExecuteTemplate(w, "markdown.tmpl", r)
+}
+
+// rows are the rows of a table of the metrics that gate, or of the others.
+func (r *Report) rows(gates bool) (all []string) {
+	for i := range r.Metrics {
+		l := &r.Metrics[i]
+		if l.Gates != gates || !l.shown() {
+			continue
 		}
+		verdict := string(l.Verdict)
+		if r.Verdict == Violation && l.Verdict == Inconclusive {
+			verdict = "not judged" // speed matters once the lock is safe
+		} else if gates && l.Verdict != Pass {
+			verdict = "**" + verdict + "**"
+		}
+		all = append(all, l.named()+" | "+strings.Join(l.cells(), " | ")+" | "+verdict)
 	}
-	if len(r.Metrics) > 0 {
-		table(true)
-		fmt.Fprintf(w, "\n%s\n", words.Markdown(r.Measured))
-	}
-	fmt.Fprintf(w, "\n<details><summary>%s against %s</summary>\n", runs(r.Head.Runs), runs(r.Base.Runs))
-	if len(r.Metrics) > 0 {
-		table(false)
-		fmt.Fprintf(w, "\n%s\n", r.legend())
-	}
-	fmt.Fprintf(w, "\n- base: %s\n- head: %s\n", words.Markdown(sideLine(r.Base)), words.Markdown(sideLine(r.Head)))
-	for _, n := range r.notes() {
-		fmt.Fprintf(w, "- %s\n", words.Markdown(n))
-	}
-	_, err := fmt.Fprintln(w, "\n</details>")
-	return err
+	return all
 }
 
 // named writes the metric's name, with words for a reader who does not know it.

@@ -2,25 +2,21 @@ package compare
 
 import (
 	"bytes"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/url"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"text/template"
 
+	"locklab/harness/rundir"
 	"locklab/reports/words"
 )
-
-// verdictWord is a metric's verdict, in brackets if nothing depends on it.
-func verdictWord(l Line) string {
-	if l.Gates {
-		return string(l.Verdict)
-	}
-	return "(" + string(l.Verdict) + ")"
-}
 
 // shown reports whether a table has a row for the metric.
 func (l *Line) shown() bool { return l.Gates || l.Verdict != NotMeasured }
@@ -62,35 +58,32 @@ func (r *Report) legend() string {
 		"(In brackets: the verdict does not depend on it.)", percent(r.Confidence), how)
 }
 
+// cells are the texts of a metric's row between its name and its verdict.
+func (l *Line) cells() []string {
+	return []string{amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit), l.ratio(), l.tolerated(), l.p()}
+}
+
+//go:embed text.tmpl markdown.tmpl
+var layouts embed.FS
+
+// layout has the forms of a report for people.
+var layout = template.Must(template.New("report").Funcs(template.FuncMap{"side": sideLine, "runs": runs,
+	"md":     words.Markdown,
+	"shown":  func(l Line) bool { return l.shown() },
+	"cells":  func(l Line) []string { return l.cells() },
+	"rows":   func(r Report, gates bool) []string { return r.rows(gates) },
+	"notes":  func(r Report) []string { return r.notes() },
+	"legend": func(r Report) string { return r.legend() },
+	"saw":    func(r Report) string { return r.seen(path.Join(r.Saw, rundir.ReportFile)) },
+}).ParseFS(layouts, "*.tmpl"))
+
 // writeText writes a table for a terminal.
 func writeText(w *bytes.Buffer, r Report) error {
-	fmt.Fprintf(w, "%s: %s\n", r.Verdict, r.Reason)
-	if r.Measured != "" {
-		fmt.Fprintln(w, r.Measured)
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	if err := layout.ExecuteTemplate(t, "text.tmpl", r); err != nil {
+		return err
 	}
-	fmt.Fprintf(w, "\nbase  %s\nhead  %s\n\n", sideLine(r.Base), sideLine(r.Head))
-	if len(r.Metrics) > 0 {
-		t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(t, "metric\tbase\thead\tratio\ttolerated\tp\tverdict")
-		for _, l := range r.Metrics {
-			if !l.shown() {
-				continue
-			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Name, amount(l.BaseMedian, l.Unit), amount(l.HeadMedian, l.Unit),
-				l.ratio(), l.tolerated(), l.p(), verdictWord(l))
-		}
-		if err := t.Flush(); err != nil {
-			return err
-		}
-		fmt.Fprintf(w, "\n%s\n", r.legend())
-	}
-	for _, v := range r.Violations {
-		fmt.Fprintln(w, "violation:", v)
-	}
-	for _, n := range r.notes() {
-		fmt.Fprintln(w, n)
-	}
-	return nil
+	return t.Flush()
 }
 
 // Page returns the address at which people find a file of the present job: the file itself among the artifacts of

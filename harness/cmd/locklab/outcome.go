@@ -1,11 +1,13 @@
 package main
 
 import (
+	_ "embed"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
+	"text/template"
 	"time"
 
 	"locklab/harness/check"
@@ -48,159 +50,70 @@ func tellThresholds(w io.Writer, all []result.ThresholdLine) {
 	}
 }
 
-// printOutcome prints the outcome of a run for a person.
-func printOutcome(w io.Writer, out judge.Outcome) {
-	r := out.Result
-	partial := ""
-	if r.Partial {
-		partial = " (partial run)"
-	}
-	fmt.Fprintf(w, "%s%s: %s\n\n", paint(w, r.Outcome, r.Outcome.Heading()), partial, r.Headline)
-	for i, caveat := range r.Caveats {
-		fmt.Fprintln(w, "warning:", caveat)
-		if i == len(r.Caveats)-1 {
-			fmt.Fprintln(w)
-		}
-	}
-	if f := &r.Failures; f.Count > 0 {
-		fmt.Fprintf(w, "%s:\n", f.Title())
-		for _, line := range f.Lines() {
-			fmt.Fprintf(w, "  %s\n", line)
-		}
-		fmt.Fprintln(w)
-	}
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "check\texpected\tfound\t")
-	for _, c := range r.Checks {
-		mark := ""
-		if c.Outcome != check.Pass {
-			mark = "  <-- " + string(c.Outcome)
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s%s\n", c.Name, c.Expected, c.Result, c.Summary, mark)
-	}
-	fmt.Fprintf(t, "\t\t\t%d of %d checks of the lock could judge\n", r.ChecksJudged, r.ChecksTotal)
-	printConditions(t, r.Sometimes)
-	printThresholds(t, r.Thresholds)
-	fmt.Fprintln(t, "\t\t\t")
-	if rate := r.Throughput.AcquiredPerS; rate != nil {
-		fmt.Fprintf(t, "acquired\t%d\t%s/s\t%s\n", r.Operations.Acquired, words.Digits3(*rate), modes(r.Operations))
-	}
-	if rate := r.Throughput.OfferedPerS; rate != nil {
-		fmt.Fprintf(t, "due\t\t%s/s\t%d dropped (no client was free)\n", words.Digits3(*rate), *r.Throughput.Dropped)
-	}
-	if n := r.Operations.TimedOut; n > 0 {
-		fmt.Fprintf(t, "timed out\t%d\t\t\n", n)
-	}
-	if n := r.Operations.Busy; n > 0 {
-		fmt.Fprintf(t, "busy\t%d\ttries\t\n", n)
-	}
-	for _, phase := range []string{
-		measure.PhaseAcquire, measure.PhaseService, measure.PhaseHandoff, measure.PhaseHold, measure.HoldResource,
-		measure.PhaseRelease,
-	} {
-		l := r.Latency.ByPhase(phase)
-		if l == nil {
-			continue
-		}
-		name := phase
-		if phase == measure.HoldResource {
-			name = "  its resource"
-		}
-		fmt.Fprintf(t, "%s\tp50 %s\tp99 %s\tmax %s\n", name, span(l.P50Ns), span(l.P99Ns), span(l.MaxNs))
-	}
-	if mean, longest := r.Failover(); mean != nil {
-		fmt.Fprintf(t, "failover\tmean %s\t\tmax %s\n", span(mean), span(longest))
-	}
-	if n := r.Server.RequestsPerAcquire; n != nil {
-		fmt.Fprintf(t, "requests\t%s\tper acquisition\t\n", words.Digits3(*n))
-	}
-	if n := r.Server.WatchesFiredPerRelease; n != nil {
-		fmt.Fprintf(t, "watches fired\t%s\tper release\t\n", words.Digits3(*n))
-	}
-	if h := r.Hiccups; h != nil {
-		fmt.Fprintf(t, "hiccups\tp50 %s\tp99 %s\tmax %s\n", span(h.P50Ns), span(h.P99Ns), span(h.MaxNs))
-	}
-	if n := r.ResidentPerClient; n != nil {
-		fmt.Fprintf(t, "memory\t%d KiB\tper client\t\n", *n>>10)
-	}
-	printProcessorTime(t, &r)
-	t.Flush()
-	if note := r.Hiccups.Note(); note != "" {
-		fmt.Fprintln(w, "note:", note)
-	}
-	for _, warning := range r.Warnings {
-		fmt.Fprintln(w, "warning:", warning)
-	}
-	if out.Written {
-		fmt.Fprintf(w, "\nreport: %s\n", rundir.ReportPath(out.Dir))
-	} else {
-		fmt.Fprintf(w, "\nnothing was written into %s\n", out.Dir)
-	}
-}
+//go:embed outcome.tmpl
+var outcomeText string
 
-// printProcessorTime prints what the load side and the servers used of the processors.
-func printProcessorTime(w io.Writer, r *result.Result) {
-	show := func(name string) (string, bool) {
+// outcomeForm has the parts of a run's outcome for a person: the head, a table, and the tail.
+var outcomeForm = template.Must(template.New("outcome").Funcs(template.FuncMap{
+	"span": span, "number": number,
+	"digits": func(v *float64) string { return words.Digits3(*v) },
+	"kib":    func(n *int64) int64 { return *n >> 10 },
+	"met": func(v check.Result) string {
+		return map[check.Result]string{check.Pass: "yes", check.Fail: "no", check.Unknown: "unknown"}[v]
+	},
+	"phases": func() []string {
+		return []string{measure.PhaseAcquire, measure.PhaseService, measure.PhaseHandoff, measure.PhaseHold,
+			measure.HoldResource, measure.PhaseRelease}
+	},
+	"failover": func(r *result.Result) []*int64 {
+		if mean, longest := r.Failover(); mean != nil {
+			return []*int64{mean, longest}
+		}
+		return nil
+	},
+	"used": used,
+	"show": func(r *result.Result, name string) string {
 		q, _ := result.Named(name)
-		v := q.Value(r)
-		return q.Show(v), v != nil
-	}
-	line := func(name, processors, each, detail string) {
-		if used, ok := show(processors); ok {
-			per, _ := show(each)
-			fmt.Fprintf(w, "%s\t%s processors\t%s each\t%s\n", name, used, per, detail)
-		}
-	}
-	var parts []string
-	for _, part := range []struct{ name, of string }{{"clients", "client_processors"}, {"agents", "agent_processors"},
-		{"resource", "resource_processors"}, {"harness", "harness_processors"}} {
-		if used, ok := show(part.of); ok {
-			parts = append(parts, part.name+" "+used)
-		}
-	}
-	line("load side", "load_processors", "load_per_acquire", strings.Join(parts, ", "))
-	line("servers", "server_processors", "server_per_acquire", "")
-}
+		return q.Show(q.Value(r))
+	},
+	"parts": loadParts,
+}).Parse(outcomeText))
 
-// printConditions prints what had to happen for the run to mean anything.
-func printConditions(w io.Writer, all []check.ConditionCount) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\t\t\t\nsometimes\tmet\thow often\t")
-	for _, c := range all {
-		met := "no"
-		if c.Met {
-			met = "yes"
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Condition, met, number(c.Count), c.Means)
-	}
-}
-
-func printThresholds(w io.Writer, all []result.ThresholdLine) {
-	if len(all) == 0 {
-		return
-	}
-	fmt.Fprintln(w, "\t\t\t\nthreshold\tmet\tvalue\t")
-	for _, t := range all {
-		met := map[check.Result]string{check.Pass: "yes", check.Fail: "no", check.Unknown: "unknown"}[t.Verdict]
-		mark := ""
-		if t.Verdict == check.Unknown {
-			mark = t.Reason
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", t.Expr, met, t.Shown(), mark)
-	}
-}
-
-// modes says what was acquired if there is more to it than locks.
-func modes(n measure.Operations) string {
-	switch {
-	case n.Reads > 0 || n.Writes > 0:
-		return fmt.Sprintf("%d to read, %d to write", n.Reads, n.Writes)
-	case n.Permits > 0:
-		return fmt.Sprintf("%d permits", n.Permits)
+// used writes how many processors were used; empty if it is not known.
+func used(r *result.Result, name string) string {
+	q, _ := result.Named(name)
+	if v := q.Value(r); v != nil {
+		return q.Show(v)
 	}
 	return ""
+}
+
+// loadParts says what each part of the load side used of the processors.
+func loadParts(r *result.Result) string {
+	var parts []string
+	for _, part := range [][2]string{{"clients", "client_processors"}, {"agents", "agent_processors"},
+		{"resource", "resource_processors"}, {"harness", "harness_processors"}} {
+		if used := used(r, part[1]); used != "" {
+			parts = append(parts, part[0]+" "+used)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// printOutcome prints the outcome of a run for a person.
+func printOutcome(w io.Writer, out judge.Outcome) {
+	r := &out.Result
+	view := struct {
+		*result.Result
+		Heading, Dir, Report string
+		Written              bool
+	}{r, paint(w, r.Outcome, r.Outcome.Heading()), out.Dir, rundir.ReportPath(out.Dir), out.Written}
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	err := errors.Join(outcomeForm.ExecuteTemplate(w, "head", view), outcomeForm.ExecuteTemplate(t, "table", r), t.Flush(),
+		outcomeForm.ExecuteTemplate(w, "tail", view))
+	if err != nil {
+		fmt.Fprintln(w, err)
+	}
 }
 
 func span(ns *int64) string {
