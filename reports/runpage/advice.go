@@ -2,9 +2,7 @@ package runpage
 
 import (
 	"fmt"
-	"strings"
 
-	"locklab/harness/check"
 	"locklab/reports/result"
 	"locklab/reports/words"
 	"locklab/workloads/guard"
@@ -20,7 +18,7 @@ func adviceSection(in result.Input) section {
 		s.Brief = "see it again, then report it"
 		for i := range in.Report.Checks {
 			if v := &in.Report.Checks[i]; v.Violation {
-				s.Parts = append(s.Parts, part{List: violationAdvice(v, r.Seed)})
+				s.Parts = append(s.Parts, part{List: prose("violation", map[string]any{"Check": v, "Seed": r.Seed})})
 			}
 		}
 		if harmed(r) {
@@ -31,17 +29,13 @@ func adviceSection(in result.Input) section {
 		s.Parts = append(s.Parts, guardAdvice(r))
 	case r.Outcome == result.ThresholdMissed:
 		s.Brief = "look at what was missed"
-		s.note("The lock is safe by this run, and too slow or too uneven for a threshold; see Thresholds. Run it again " +
-			"before you act on one run: figures of a shared machine differ from run to run.")
+		s.prose("missed", nil)
 	case r.Outcome == result.Inconclusive:
 		s.Brief = "find out what was missing"
-		s.note("This run answers nothing. Warnings and Checks say what it lacks, such as a fault that did not strike, or " +
-			"a record that is not whole. Mend that, and run it again.")
+		s.prose("inconclusive", nil)
 	default:
 		s.Open, s.Brief = false, "nothing"
-		s.note("Nothing. A pass says that this lock kept its promises under these faults and this load, not that it " +
-			"always will: a lock alone does not protect data from a client that stands still. See " + guard.Manual +
-			" in locklab's repository.")
+		s.prose("nothing", nil)
 	}
 	return s
 }
@@ -52,60 +46,16 @@ func harmed(r *result.Result) bool {
 	return positive(r.Safety.StaleAccepted) || positive(r.Safety.LostUpdates)
 }
 
-// violationAdvice says of a violation which check and which operations it is, and how to see it again.
-func violationAdvice(v *check.Verdict, seed uint64) []string {
-	all := []string{fmt.Sprintf("The check %s failed, which must not happen here: %s.", v.Name,
-		strings.TrimSuffix(v.Summary, "."))}
-	if len(v.Findings) > 0 {
-		f := &v.Findings[0]
-		which := "Look at " + strings.TrimSuffix(f.Text, ".") + "."
-		if len(f.Numbers) > 0 {
-			which += fmt.Sprintf(" Its operations are lines %s of history.jsonl.", strings.Trim(fmt.Sprint(f.Numbers), "[]"))
-		}
-		all = append(all, which)
-	}
-	return append(all, fmt.Sprintf("To see it again, run locklab run ./scenario.yaml in this run's directory. The seed "+
-		"%d draws the same plan; the interleaving differs, so try it several times.", seed),
-		"To be sure of the verdict without a lab, run locklab check on this directory, which judges its raw files again.",
-		"Keep the directory. Whoever looks after the lock needs it whole.")
-}
-
 // guardAdvice says which guards stop damage and how each is built.
 func guardAdvice(r *result.Result) part {
-	p := part{Heading: "What stops this damage"}
-	fences := r.Guard == guard.Fencing
-	if fences {
-		p.Note = "The resource fences already, so an outdated access that it accepted is a fault of the fence: its " +
-			"comparison and its write have to be one atomic step."
-	} else {
-		p.Note = fmt.Sprintf("This run's guard was “%s”. No lock keeps a client that stands still from writing when it goes "+
-			"on; only what it writes to can refuse. Each grant has a number that only rises, the fencing token. Let each "+
-			"access carry it, and refuse what is older than what was seen:", r.Guard)
-	}
-	p.List = guard.HowTo()
-	if !fences {
-		p.List = append(p.List, "To see the difference, run locklab run mutex-pause-fencing.")
-	}
-	p.List = append(p.List, "What each guard costs and lets through: "+guard.Manual+" in locklab's repository. A program "+
-		"with SQLite that counts refused rows: recipes/examples/sqlite.")
-	return p
+	return part{Heading: "What stops this damage", Note: prose("guard", r.Guard)[0],
+		List: append(guard.HowTo(), prose("guards", r.Guard)...)}
 }
 
 // measured says in a sentence what was measured, for a reader who has not run it.
 func measured(in result.Input) string {
-	r := &in.Result
-	clients := fmt.Sprintf("%s in %s", count(r.Clients, "client"), count(r.ClientProcesses, "process"))
-	what := fmt.Sprintf("%s wanted %s (recipe %s, guard %s)", clients, count(r.Locks, "lock"), r.Recipe, r.Guard)
-	where := fmt.Sprintf("on %s in a lab of kind %s", count(r.Servers, "ZooKeeper server"), r.Lab)
-	if in.Scenario.Connect != "" {
-		where = "on an ensemble that was already there"
-	}
-	s := fmt.Sprintf("What was measured: %s %s", what, where)
-	if r.LengthNs > 0 {
-		s += fmt.Sprintf(", for %s", duration(&r.LengthNs))
-	}
 	kinds, n := []string{}, map[string]int{}
-	for _, f := range r.Faults {
+	for _, f := range in.Result.Faults {
 		if n[f.Kind]++; n[f.Kind] == 1 {
 			kinds = append(kinds, f.Kind)
 		}
@@ -115,10 +65,10 @@ func measured(in result.Input) string {
 			kinds[i] = fmt.Sprintf("%s (%d times)", k, n[k])
 		}
 	}
-	if len(kinds) == 0 {
-		return s + ". No fault was injected."
-	}
-	return s + ". Faults that were injected: " + strings.Join(kinds, ", ") + "."
+	return prose("measured", struct {
+		result.Input
+		Kinds []string
+	}{in, kinds})[0]
 }
 
 func count(n int, noun string) string { return words.Count(int64(n), noun) }

@@ -9,56 +9,14 @@ import (
 	"locklab/reports/doc"
 	"locklab/reports/measure"
 	"locklab/reports/result"
-	"locklab/reports/words"
 )
 
 // methodSection says how the numbers came about.
 func methodSection(in result.Input, w measure.Interval) section {
-	s := section{ID: "method", Title: "How this was measured"}
-	var all []string
-	if in.Scenario.Open() {
-		all = append(all, fmt.Sprintf("Open loop (%s arrivals): acquisitions are due whether or not a client is idle. "+
-			"Acquire "+
-			"counts from when an acquisition was due, and service from when a client asked for the lock. %s of %s a second "+
-			"were "+
-			"dropped because no client was idle; they are in no latency.", in.Scenario.Arrivals,
-			number(in.Result.Throughput.Dropped), real(in.Result.Throughput.OfferedPerS)))
-	} else {
-		all = append(all, "Closed loop: each client asks again only when its last acquisition has ended, so a slow lock "+
-			"also "+
-			"slows down the load. An independent stream of callers may wait longer than these clients did.")
-	}
-	window := "the run never reached it"
-	if w.Measured {
-		window = fmt.Sprintf("%s, from %s to %s of the run", words.Duration(w.To-w.From), words.Instant(w.From),
-			words.Instant(w.To))
-	}
-	all = append(all, "Measured window: "+window+". Only acquisitions that were asked for in it have latencies, not "+
-		"those of "+
-		"warm-up and drain. The safety checks judge the whole run.")
-	if d := in.Result.Drain; d != "" {
-		all = append(all, "Clients that still waited at the window’s end: policy “"+d+"”. Their waits are counted as "+
-			"censored, "+
-			"not left out.")
-	}
-	all = append(all, "Throughput is the grants in the window divided by its wall time.",
-		clockSentence(in.Result.Clocks)+" Percentiles come from an HdrHistogram of three digits; "+
-			"maxima are exact.")
-	s.Parts = append(s.Parts, part{List: all})
-	return s
-}
-
-// clockSentence says which clock the times are of.
-func clockSentence(others []history.Uncertainty) string {
-	if len(others) == 0 {
-		return "All hosts share one kernel, and so one monotonic clock."
-	}
-	var parts []string
-	for _, c := range others {
-		parts = append(parts, fmt.Sprintf("%s to %s", strings.Join(c.Hosts, ", "), words.Duration(c.Err)))
-	}
-	return "Times are of the harness’s monotonic clock, on which those of other machines were placed: " +
-		strings.Join(parts, "; ") + ". Overlaps, hand-offs and order that are shorter are unknown or left out."
+	return section{ID: "method", Title: "How this was measured", Parts: []part{{List: prose("method", struct {
+		result.Input
+		Window measure.Interval
+	}{in, w})}}}
 }
 
 // warningsSection lists what a reader must know about the run.
@@ -102,13 +60,7 @@ func reproduceSection(in result.Input) section {
 		t.Add(c[0], c[1])[1].Class = "code"
 	}
 	s.table(t)
-	version := in.Env.Locklab
-	if version == "" {
-		version = "of an unknown revision"
-	}
-	s.note(fmt.Sprintf("scenario.yaml has every setting and the seed %d, which reproduces the plan (the random holds, "+
-		"pauses "+
-		"and faults), not the interleaving. The run was made by locklab %s.", in.Result.Seed, version))
+	s.prose("reproduce", in)
 	return s
 }
 

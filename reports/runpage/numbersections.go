@@ -51,23 +51,7 @@ func latencySection(in result.Input, pictures ...chart.Picture) section {
 	add("acquire to read", "the same, to read", r.Latency.AcquireRead)
 	add("acquire to write", "the same, to write", r.Latency.AcquireWrite)
 	s.table(t)
-	s.note("n/a: not measured, or too few samples for that percentile (the median needs 2, p90 10, p99 100, and p99.9 " +
-		"1,000).")
-	if note := r.Hiccups.Note(); note != "" {
-		s.note("Note: " + note + ".")
-	}
-	o := r.Operations
-	busy, longest := "", ""
-	if o.Busy > 0 {
-		busy = words.Grouped(o.Busy) + " tries found the lock busy, "
-	}
-	if o.CensoredMaxNs != nil {
-		longest = " (the longest for " + words.Duration(*o.CensoredMaxNs) + ")"
-	}
-	s.note(fmt.Sprintf("Of the acquisitions asked for in the window %s timed out, %s%s failed, %s had an unknown "+
-		"outcome and "+
-		"%s still waited when the run ended%s.", words.Grouped(o.TimedOut), busy, words.Grouped(o.Failed),
-		words.Grouped(o.Unknown), words.Grouped(o.Censored), longest))
+	s.prose("latencies", r)
 	for _, p := range pictures {
 		s.picture(p)
 	}
@@ -131,11 +115,7 @@ func hiccupsSection(in result.Input) section {
 		return s
 	}
 	s.Brief = "p99 " + duration(h.P99Ns)
-	s.note(fmt.Sprintf("In the window each client process slept for 10 ms again and again. The sleeps took longer by "+
-		"%s in "+
-		"the median, %s at the 99th percentile and %s at most (%s sleeps; those across a fault’s stop of the process itself "+
-		"are left out). A latency below the 99th percentile may be the machine’s as well as the lock’s.", duration(h.P50Ns),
-		duration(h.P99Ns), duration(h.MaxNs), words.Grouped(h.Samples)))
+	s.prose("hiccups", h)
 	t := doc.NewTable("By how much sleeps of each process took too long; the harness measures no latency",
 		"process", "#sleeps", "#p50", "#p99", "#max")
 	for _, name := range slices.SortedFunc(maps.Keys(h.Processes), measure.CompareNatural) {

@@ -1,10 +1,16 @@
 package runpage
 
 import (
+	_ "embed"
+	"fmt"
+	"strings"
+	"text/template"
+
 	"locklab/harness/check"
 	"locklab/reports/chart"
 	"locklab/reports/doc"
 	"locklab/reports/words"
+	"locklab/workloads/guard"
 )
 
 // A section is a part of the page below the first screen. It can be folded to its title and Brief.
@@ -29,6 +35,36 @@ type part struct {
 func (s *section) note(text string) {
 	if text != "" {
 		s.Parts = append(s.Parts, part{Note: text})
+	}
+}
+
+//go:embed texts.tmpl
+var textsText string
+
+// texts has the page's longer texts.
+var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
+	"duration": duration, "number": number, "real": real, "count": count, "grouped": words.Grouped,
+	"instant": words.Instant,
+	"span":    func(from, to int64) string { return words.Duration(to - from) },
+	"join":    func(all []string) string { return strings.Join(all, ", ") },
+	"open":    func(sentence string) string { return strings.TrimSuffix(sentence, ".") },
+	"numbers": func(all []int) string { return strings.Trim(fmt.Sprint(all), "[]") },
+	"manual":  func() string { return guard.Manual },
+}).Parse(textsText))
+
+// prose returns the lines of a text.
+func prose(name string, data any) []string {
+	var b strings.Builder
+	if err := texts.ExecuteTemplate(&b, name, data); err != nil {
+		return []string{err.Error()} // a mistake in the text
+	}
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
+// prose adds a part for each line of a text.
+func (s *section) prose(name string, data any) {
+	for _, line := range prose(name, data) {
+		s.note(line)
 	}
 }
 
