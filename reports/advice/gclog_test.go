@@ -53,8 +53,8 @@ func TestOneSafepoint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if in := (Input{What: p.What, Count: p.Count()}); in.counted() != "1 safepoint" {
-		t.Errorf("%q", in.counted())
+	if in := (Input{What: p.What, Count: p.Count()}); in.Counted() != "1 safepoint" {
+		t.Errorf("%q", in.Counted())
 	}
 	const want = "ZGC stalled single threads 2 times, for up to 9.51 s; "
 	if len(p.Notes) != 1 || !strings.Contains(p.Notes[0], want) {

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	_ "embed"
 	"fmt"
 	"io"
 	"math"
@@ -9,6 +10,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"locklab/reports/doc"
 	"locklab/reports/words"
 	"locklab/workloads/guard"
 )
@@ -78,7 +80,7 @@ func (a *Advice) cannotSay(o *Option) string {
 	return fmt.Sprintf("No timeout is recommended with guard %s, because the input cannot carry a choice: %s.\n"+
 		"It says this: the longest of %s in %s was %s, so a session timeout of %s brings %s false expiries a year.\n"+
 		"About %s of logs would be enough, of one process or of several together.",
-		a.Guard, a.Undecided, a.Pauses.counted(), words.Duration(a.Pauses.SpanNs), words.Duration(a.Pauses.LongestNs),
+		a.Guard, a.Undecided, a.Pauses.Counted(), words.Duration(a.Pauses.SpanNs), words.Duration(a.Pauses.LongestNs),
 		words.Duration(o.TimeoutNs), o.FalseExpiries, words.Count(int64(days), "day"))
 }
 
@@ -183,34 +185,22 @@ func costText(s float64) string {
 
 // method says how the numbers were computed, and what they rest on.
 func (a *Advice) method() []string {
-	c := &a.cfg
-	all := []string{
-		fmt.Sprintf("cost = double holds (guard %s) × %s + false expiries × %s + %s crashes of a holder a year × time "+
-			"without progress; the timeout with the least cost is recommended", a.Guard, spanText(c.DoubleHoldCost),
-			spanText(c.ExpiryCost), words.Digits3(c.CrashesAYear)),
-		fmt.Sprintf("pauses: %s in %s, the longest %s; as often as seen, and none longer than the longest; the same for "+
-			"each of %s, at any moment, and far enough from one another that the servers hear of the client in between",
-			a.Pauses.counted(), words.Duration(a.Pauses.SpanNs), words.Duration(a.Pauses.LongestNs),
-			words.Count(int64(c.Clients), "client")),
-		fmt.Sprintf("expiry: 2/3 T to T + 1.5 ticks (tick %s) after a client's silence began; after a pause a client "+
-			"without an answer for 2/3 T connects again within %s; a false expiry is a session that expires although "+
-			"its client lives", spanText(c.Tick),
-			spanText(c.Reconnect)),
-		fmt.Sprintf("a double hold: the pause meets a hold (%s %% of a client's time), its session expires, another client "+
-			"waits for the lock, and the guard lets an access through", words.Digits3(100*c.Holding)),
-		fmt.Sprintf("what guards let through: none: all; lost-context: accesses begun before the client is told (one every "+
-			"%s), and those in flight; lease-clock: those in flight (from check to effect %s); fencing, zk-multi: nothing",
-			spanText(c.AccessEvery), spanText(c.Access)),
-		fmt.Sprintf("without progress after a crash: mean (least–most) until the holder's session expires, and %s for the "+
-			"hand-off", spanText(c.HandOff)),
-		"intervals: 95 %, of Fay and Feuer for weighted Poisson counts (exact for a plain count); ≤: none was seen, and at " +
-			"most so many at 95 % (rule of three)",
-	}
-	return all
+	return texts.Lines("method", struct {
+		*Advice
+		Config Config
+	}{a, a.cfg})
 }
 
-// counted says how many pauses there are, and what they are.
-func (in Input) counted() string {
+//go:embed texts.tmpl
+var textsText string
+
+var texts = doc.NewProse(textsText, map[string]any{
+	"span": spanText, "duration": words.Duration, "digits": words.Digits3,
+	"clients": func(n int) string { return words.Count(int64(n), "client") },
+	"percent": func(share float64) string { return words.Digits3(100 * share) }})
+
+// Counted says how many pauses there are, and what they are.
+func (in Input) Counted() string {
 	text := words.Grouped(int64(math.Round(in.Count))) + " " + in.What
 	if in.Count == 1 {
 		text = singular.ReplaceAllString(text, "$1$2")

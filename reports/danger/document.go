@@ -15,6 +15,11 @@ import (
 	"locklab/workloads/guard"
 )
 
+//go:embed texts.tmpl
+var textsText string
+
+var texts = doc.NewProse(textsText, nil)
+
 // Print writes the headlines, what the guards are, and the tables for a terminal.
 func Print(w io.Writer, d *Danger) error {
 	for _, line := range d.Headlines() {
@@ -85,23 +90,12 @@ func (p *Panel) leftOut() map[string]int {
 // Advice says what to do after what was measured. How says of each kind of data how it is made to refuse outdated
 // accesses; it is empty if no trial did harm.
 func (d *Danger) Advice() (all, how []string) {
-	if d.Violation != "" {
-		all = append(all, "Look at the violation first. The report of its run says which operations it is, and how to "+
-			"see it again. Until it is explained, none of the shares below says anything about pauses and cuts.")
-	}
 	harmful, harmless, from := d.harm()
-	if len(harmful) == 0 {
-		return append(all, "No trial did harm. That says nothing about longer faults or other loads: a lock alone does not "+
-			"protect data from a client that stands still. See "+guard.Manual+" in locklab's repository."), nil
+	if len(harmful) > 0 {
+		how = guard.HowTo()
 	}
-	all = append(all, fmt.Sprintf("With %s, an outdated access had an effect, from faults of %s T on. Do not leave data "+
-		"that matters to that.", joined(harmful), doseText(from)))
-	if len(harmless) > 0 {
-		all = append(all, fmt.Sprintf("With %s, none had: protect the data so.", joined(harmless)))
-	}
-	return append(all, "A longer session timeout makes fewer of your pauses dangerous, and keeps the lock of a dead "+
-		"client for longer. locklab advise weighs the two by the pauses of your own processes.",
-		"What each guard costs and lets through: "+guard.Manual+" in locklab's repository."), guard.HowTo()
+	return texts.Lines("advice", map[string]any{"Danger": d, "Harmful": joined(harmful), "Harmless": joined(harmless),
+		"From": doseText(from), "Manual": guard.Manual}), how
 }
 
 // harm returns the curves in which outdated accesses had an effect, those in which none had, and the least dose that

@@ -1,5 +1,5 @@
-// Package doc has the tables of all reports, and writes them for a terminal and for a page.
+// Package doc has the tables and the longer texts of all reports, and writes tables for a terminal and for a page.
 //
-// In flow: texts in rows. Out flow: columns for a terminal, and a template that pages of html/template include. The
-// package knows nothing of what a table shows.
+// In flow: texts in rows, and templates of texts. Out flow: columns for a terminal, a template that pages of
+// html/template include, and lines. The package knows nothing of what a table shows or a text says.
 package doc

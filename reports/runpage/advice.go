@@ -18,7 +18,7 @@ func adviceSection(in result.Input) section {
 		s.Brief = "see it again, then report it"
 		for i := range in.Report.Checks {
 			if v := &in.Report.Checks[i]; v.Violation {
-				s.Parts = append(s.Parts, part{List: prose("violation", map[string]any{"Check": v, "Seed": r.Seed})})
+				s.Parts = append(s.Parts, part{List: texts.Lines("violation", map[string]any{"Check": v, "Seed": r.Seed})})
 			}
 		}
 		if harmed(r) {
@@ -48,8 +48,8 @@ func harmed(r *result.Result) bool {
 
 // guardAdvice says which guards stop damage and how each is built.
 func guardAdvice(r *result.Result) part {
-	return part{Heading: "What stops this damage", Note: prose("guard", r.Guard)[0],
-		List: append(guard.HowTo(), prose("guards", r.Guard)...)}
+	return part{Heading: "What stops this damage", Note: texts.Lines("guard", r.Guard)[0],
+		List: append(guard.HowTo(), texts.Lines("guards", r.Guard)...)}
 }
 
 // measured says in a sentence what was measured, for a reader who has not run it.
@@ -65,7 +65,7 @@ func measured(in result.Input) string {
 			kinds[i] = fmt.Sprintf("%s (%d times)", k, n[k])
 		}
 	}
-	return prose("measured", struct {
+	return texts.Lines("measured", struct {
 		result.Input
 		Kinds []string
 	}{in, kinds})[0]

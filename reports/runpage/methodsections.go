@@ -13,7 +13,7 @@ import (
 
 // methodSection says how the numbers came about.
 func methodSection(in result.Input, w measure.Interval) section {
-	return section{ID: "method", Title: "How this was measured", Parts: []part{{List: prose("method", struct {
+	return section{ID: "method", Title: "How this was measured", Parts: []part{{List: texts.Lines("method", struct {
 		result.Input
 		Window measure.Interval
 	}{in, w})}}}

@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
-	"text/template"
 
 	"locklab/harness/check"
 	"locklab/reports/chart"
@@ -42,7 +41,7 @@ func (s *section) note(text string) {
 var textsText string
 
 // texts has the page's longer texts.
-var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
+var texts = doc.NewProse(textsText, map[string]any{
 	"duration": duration, "number": number, "real": real, "count": count, "grouped": words.Grouped,
 	"instant": words.Instant,
 	"span":    func(from, to int64) string { return words.Duration(to - from) },
@@ -50,20 +49,11 @@ var texts = template.Must(template.New("texts").Funcs(template.FuncMap{
 	"open":    func(sentence string) string { return strings.TrimSuffix(sentence, ".") },
 	"numbers": func(all []int) string { return strings.Trim(fmt.Sprint(all), "[]") },
 	"manual":  func() string { return guard.Manual },
-}).Parse(textsText))
-
-// prose returns the lines of a text.
-func prose(name string, data any) []string {
-	var b strings.Builder
-	if err := texts.ExecuteTemplate(&b, name, data); err != nil {
-		return []string{err.Error()} // a mistake in the text
-	}
-	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-}
+})
 
 // prose adds a part for each line of a text.
 func (s *section) prose(name string, data any) {
-	for _, line := range prose(name, data) {
+	for _, line := range texts.Lines(name, data) {
 		s.note(line)
 	}
 }

@@ -16,6 +16,13 @@ import (
 	"locklab/reports/words"
 )
 
+//go:embed texts.tmpl
+var textsText string
+
+// texts has the longer texts of a sweep.
+var texts = doc.NewProse(textsText, map[string]any{"span": words.Duration, "digits": words.Digits3, "has": has,
+	"grouped": func(n int) string { return words.Grouped(int64(n)) }})
+
 // Print writes a sweep for a terminal: headlines, the table, what ran out, and warnings.
 func Print(w io.Writer, s Sweep) error {
 	for _, line := range s.Headlines() {
@@ -205,46 +212,33 @@ func (s *Sweep) pointName(series *Series, p *Point) string {
 }
 
 // Advice says what to do after what was measured.
-func (s *Sweep) Advice() (all []string) {
-	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	violated, missed := 0, 0
-	busy := false
+func (s *Sweep) Advice() []string {
+	v := struct {
+		*Sweep
+		Violated, Missed int
+		Plans            []string
+		Busy             int // the share of the time in percent, if a lock is taken for as long
+	}{Sweep: s}
 	for _, p := range s.points() {
 		switch {
 		case p.Violation:
-			violated++
+			v.Violated++
 		case len(s.Saturate) == 0 && p.Verdict != check.Pass:
-			missed++
+			v.Missed++
 		}
-		busy = busy || p.Rate == nil && p.Clients > p.Locks && slices.ContainsFunc(exhausted(usesOf(p.Medians)),
-			func(r string) bool { return r == TheLock || r == HandOff })
-	}
-	if violated > 0 {
-		add("%s a violation. Read the reports of their runs in points/ before you use any figure: a lock that lets two in "+
-			"is not made right by a smaller load.", has(violated))
-	}
-	if missed > 0 {
-		add("%s a run that did not pass, without a violation. The table and the reports in points/ say why; such a point "+
-			"answers nothing.", has(missed))
-	}
-	if s.Partial {
-		add("The sweep is not complete. locklab sweep --resume, with its directory, goes on.")
+		if p.Rate == nil && p.Clients > p.Locks && slices.ContainsFunc(exhausted(usesOf(p.Medians)),
+			func(r string) bool { return r == TheLock || r == HandOff }) {
+			v.Busy = 100 * usedUp
+		}
 	}
 	if len(s.Saturate) > 0 {
 		for series, p := range s.points() {
 			if text := s.plan(p); text != "" {
-				add("%s: %s", s.pointName(series, p), text)
+				v.Plans = append(v.Plans, s.pointName(series, p)+": "+text)
 			}
 		}
 	}
-	if busy {
-		add("Where a lock is taken for %.0f %% of the time or more, more clients only wait, and more processors change "+
-			"little. Hold the lock for a shorter time, or split what it protects over several locks (locks: 8).",
-			100*usedUp)
-	}
-	add("To ask about a load between the measured ones, run locklab plan with this directory. To keep what was " +
-		"reached, make a threshold of it: locklab run --threshold 'acquire.p99<…'.")
-	return all
+	return texts.Lines("advice", v)
 }
 
 // plan says what a limit that was found is good for; empty if there is none.

@@ -258,27 +258,10 @@ func (s *Sweep) searchMethod() []string {
 	if len(s.Saturate) == 0 {
 		return nil
 	}
-	all := []string{
-		fmt.Sprintf("The search follows RFC 9971. Its goals: %s. An acquisition is lost if it was late by the bound, "+
-			"failed, was dropped, or had not ended when the run was over; of a p99, 1 %% may be lost. A level holds if at "+
-			"least half of its windows are good (goal exceed ratio 0.5, goal width 5 %%).", s.goals()),
-		fmt.Sprintf("Full windows of %s decide, after a warm-up of %s; both bounds that are told rest on at least five. "+
-			"Shorter ones, of %s at the start, only exclude levels. Each window begins with new sessions and an empty queue, "+
-			"and ends when everything that was asked for is over.", words.Duration(s.FullNs), words.Duration(s.WarmupNs),
-			words.Duration(s.ShortNs)),
-		fmt.Sprintf("The interval is a bootstrap over the full windows. The search had %s.", words.Duration(s.BudgetNs)),
-	}
-	if s.CeilingPerS > 0 {
-		all = append(all, fmt.Sprintf("This machine's load generator asks for at most %s acquisitions a second: measured "+
-			"with servers in its process that answer at once.", words.Digits3(s.CeilingPerS)))
-	}
-	if s.Queue > 0 {
-		all = append(all, fmt.Sprintf("Arrivals that find every client busy wait, up to %s of them; their wait counts from "+
-			"when they were due. Further ones are dropped, and lost.", words.Grouped(int64(s.Queue))))
-	} else if s.Over == "rate" {
-		all = append(all, "Arrivals that find every client busy are dropped at once, and lost; with the key queue they wait.")
-	}
-	return all
+	return texts.Lines("method", struct {
+		*Sweep
+		Goals string
+	}{s, s.goals()})
 }
 
 // quantiles are what the picture of a search shows of each window.
