@@ -134,10 +134,15 @@ func removeLab(ctx context.Context, e *engine, id string) error {
 	if err != nil {
 		return err
 	}
-	return removeAll(ctx, e, all)
+	return removeAll(ctx, e, all, time.Minute)
 }
 
-func removeAll(ctx context.Context, e *engine, all []leftover) error {
+// detachCap is how long a leftover network is waited for. Engines sometimes take a network for one in use for ever,
+// although no container is attached to it; only a restart of the engine ends that, and no start of a lab waits for it.
+const detachCap = 2 * time.Second
+
+// removeAll removes containers, then networks. For each network to be free, it waits at most so long.
+func removeAll(ctx context.Context, e *engine, all []leftover, wait time.Duration) error {
 	var g errgroup.Group
 	for _, l := range all {
 		if !l.network {
@@ -148,8 +153,10 @@ func removeAll(ctx context.Context, e *engine, all []leftover) error {
 	for _, l := range all {
 		if l.network {
 			// Docker detaches a removed container from its network a moment after the removal.
-			errs = append(errs, ensembles.Poll(ctx, 50*time.Millisecond, "network to be free",
+			waiting, cancel := context.WithTimeout(ctx, wait)
+			errs = append(errs, ensembles.Poll(waiting, 50*time.Millisecond, "network to be free",
 				func() error { return e.remove(ctx, l) }))
+			cancel()
 		}
 	}
 	return errors.Join(errs...)
@@ -176,7 +183,7 @@ func sweep(ctx context.Context, e *engine, age time.Duration, log *slog.Logger) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	return removeAll(ctx, e, dead)
+	return removeAll(ctx, e, dead, detachCap)
 }
 
 // ofDeadLabs returns the leftovers of labs that have no running container. The young ones were created after that
