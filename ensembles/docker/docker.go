@@ -33,7 +33,7 @@ func (Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (_ ens
 	if err != nil {
 		return nil, err
 	}
-	if err := sweep(ctx, e, leftoverAge, cfg.Log); err != nil {
+	if err := sweep(ctx, e, leftoverAge, sweepCap, cfg.Log); err != nil {
 		cfg.Log.Warn("remove leftovers of earlier runs", "err", err)
 	}
 	p := &place{id: id, cfg: cfg, engine: e}
@@ -134,32 +134,27 @@ func removeLab(ctx context.Context, e *engine, id string) error {
 	if err != nil {
 		return err
 	}
-	return removeAll(ctx, e, all, time.Minute)
+	return removeAll(ctx, e, all)
 }
 
-// detachCap is how long a leftover network is waited for. Engines sometimes take a network for one in use for ever,
-// although no container is attached to it; only a restart of the engine ends that, and no start of a lab waits for it.
-const detachCap = 2 * time.Second
-
-// removeAll removes containers, then networks. For each network to be free, it waits at most so long.
-func removeAll(ctx context.Context, e *engine, all []leftover, wait time.Duration) error {
-	var g errgroup.Group
+func removeAll(ctx context.Context, e *engine, all []leftover) error {
+	var boxes, networks errgroup.Group
 	for _, l := range all {
 		if !l.network {
-			g.Go(func() error { return e.remove(ctx, l) })
+			boxes.Go(func() error { return e.remove(ctx, l) })
 		}
 	}
-	errs := []error{g.Wait()}
+	err := boxes.Wait()
 	for _, l := range all {
 		if l.network {
 			// Docker detaches a removed container from its network a moment after the removal.
-			waiting, cancel := context.WithTimeout(ctx, wait)
-			errs = append(errs, ensembles.Poll(waiting, 50*time.Millisecond, "network to be free",
-				func() error { return e.remove(ctx, l) }))
-			cancel()
+			networks.Go(func() error {
+				return ensembles.Poll(ctx, 50*time.Millisecond, "network to be free",
+					func() error { return e.remove(ctx, l) })
+			})
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(err, networks.Wait())
 }
 
 // How old a container or network must be before it counts as a leftover and not as part of a lab that is just
@@ -170,9 +165,13 @@ const (
 	cleanAge    = 15 * time.Second
 )
 
+// How long leftovers may take to be removed. Engines sometimes take a network for one in use for ever, although no
+// container is attached to it; only a restart of the engine ends that, and no start of a lab waits for it for long.
+const sweepCap, cleanCap = 5 * time.Second, 30 * time.Second
+
 // sweep removes what dead runs left: containers that never ran, and networks without containers. Running containers
 // are left to their agents, which end when their leases lapse.
-func sweep(ctx context.Context, e *engine, age time.Duration, log *slog.Logger) error {
+func sweep(ctx context.Context, e *engine, age, limit time.Duration, log *slog.Logger) error {
 	all, err := e.owned(ctx, "")
 	if err != nil {
 		return err
@@ -181,9 +180,9 @@ func sweep(ctx context.Context, e *engine, age time.Duration, log *slog.Logger) 
 	for _, l := range dead {
 		log.Info("remove leftover", "name", l.name, "lab", l.lab)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return removeAll(ctx, e, dead, detachCap)
+	return removeAll(ctx, e, dead)
 }
 
 // ofDeadLabs returns the leftovers of labs that have no running container. The young ones were created after that
@@ -220,7 +219,7 @@ func (Kind) Clean(ctx context.Context, log *slog.Logger) error {
 			}
 			return err
 		}),
-		sweep(ctx, e, cleanAge, log),
+		sweep(ctx, e, cleanAge, cleanCap, log),
 		pruneHostImages(ctx, e, 0),
 		e.close())
 }

@@ -52,4 +52,6 @@ func readWriteLock(cfg Config) Ways {
 }
 
 // Made are the names of the locks that this package makes.
-func Made() []string { return slices.Concat(slices.Collect(maps.Keys(makers)), slices.Collect(maps.Keys(decorators))) }
+func Made() []string {
+	return slices.Concat(slices.Collect(maps.Keys(makers)), slices.Collect(maps.Keys(decorators)))
+}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -39,7 +38,7 @@ func Read[R any](from io.Reader, version func(*R) int, want int) (all []R, err e
 
 // Append adds records to the end of a file, which is made if it does not exist, in one write, so that a program that
 // is killed leaves all of them or none.
-func Append[R any](name string, all ...R) error {
+func Append[R any](name string, all ...R) (err error) {
 	var text []byte
 	for _, r := range all {
 		line, err := json.Marshal(r)
@@ -51,17 +50,22 @@ func Append[R any](name string, all ...R) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err
 	}
-	before, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if len(before) > 0 && before[len(before)-1] != '\n' { // Read accepts a last line that does not end
-		text = append([]byte{'\n'}, text...)
-	}
-	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o644)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	var last [1]byte
+	if end, err := f.Seek(0, io.SeekEnd); err != nil {
+		return err
+	} else if end > 0 {
+		if _, err := f.ReadAt(last[:], end-1); err != nil {
+			return err
+		}
+		if last[0] != '\n' { // Read accepts a last line that does not end
+			text = append([]byte{'\n'}, text...)
+		}
+	}
 	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	return err
 }
