@@ -98,7 +98,6 @@ func (c *checker) repeats(f Fault) bool {
 	return len(c.problems) == had
 }
 
-// target reports whether the lab has the fault's target.
 func (c *checker) target(f Fault) bool {
 	if n := f.Target.number("c"); n > c.ClientProcesses {
 		c.refuse(at("target").and("client-processes"),

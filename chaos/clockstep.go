@@ -82,7 +82,6 @@ type clockStep struct {
 	ensemble *ensembles.Ensemble
 }
 
-// Inject steps the clock.
 func (c clockStep) Inject(ctx context.Context) (*Harm, error) {
 	if c.by.Abs() <= smallestStep {
 		return nil, fmt.Errorf("a step of %v cannot be told from none", c.by)

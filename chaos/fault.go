@@ -101,7 +101,6 @@ func (f Fault) Does() string {
 	return s.String()
 }
 
-// kind returns the fault's kind.
 func (f *Fault) kind() *Kind { return KindOf(f.Kind) }
 
 // Momentary reports whether the fault is over as soon as it is done.

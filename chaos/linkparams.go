@@ -102,7 +102,6 @@ type ends struct {
 	ensemble *ensembles.Ensemble // must be whole after healing
 }
 
-// links returns the links between the host and its peers.
 func (e ends) links() []hostLink { return between([]*ensembles.Host{e.host}, e.peers) }
 
 // ruled returns the fault that a block on the host makes. It is over when all packets pass again.

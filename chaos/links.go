@@ -109,7 +109,6 @@ func mustNotPass(ctx context.Context, l hostLink, v agent.Verdict) error {
 	return nil
 }
 
-// addresses returns the addresses of the hosts.
 func addresses(hosts []*ensembles.Host) []netip.Addr {
 	all := make([]netip.Addr, len(hosts))
 	for i, h := range hosts {

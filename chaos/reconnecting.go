@@ -25,7 +25,6 @@ type reconnecting struct {
 	away func() []string
 }
 
-// Inject injects the fault.
 func (r reconnecting) Inject(ctx context.Context) (*Harm, error) {
 	harm, err := r.Injector.Inject(ctx)
 	if harm == nil {

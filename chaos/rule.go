@@ -17,12 +17,10 @@ type rule struct {
 	put  command // puts it in force
 }
 
-// blockOn returns the rule of a block on a host.
 func blockOn(h *ensembles.Host, b agent.Block) rule {
 	return rule{h, b.ID, func(ctx context.Context) (agent.Stamp, error) { return h.Agent.Block(ctx, b) }}
 }
 
-// delayOn returns the rule of a delay on a host.
 func delayOn(h *ensembles.Host, d agent.Delay) rule {
 	return rule{h, d.ID, func(ctx context.Context) (agent.Stamp, error) { return h.Agent.Delay(ctx, d) }}
 }

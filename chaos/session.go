@@ -62,7 +62,6 @@ func (b byClient) strike(ctx context.Context) (history.Event, error) {
 	return b.reported(ctx, "did it")
 }
 
-// listed reports whether an answer lists a session.
 func listed(s history.SessionID) *regexp.Regexp {
 	return regexp.MustCompile(`\b` + regexp.QuoteMeta(s.String()) + `\b`)
 }

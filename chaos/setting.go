@@ -73,7 +73,6 @@ func (s *Setting) times(f Fault) int {
 	return 1 + int(max(room, 0)/f.Every)
 }
 
-// begins returns all times at which the fault begins.
 func (s *Setting) begins(f Fault) []time.Duration {
 	var all []time.Duration
 	for n := range min(s.times(f), MaxFaults) {

@@ -168,7 +168,6 @@ var targetClasses = []targetClass{
 	{OnAll, "all servers", "all servers", "", ""},
 }
 
-// classes returns the classes in the set.
 func (t Targets) classes() []targetClass {
 	var in []targetClass
 	for _, c := range targetClasses {

@@ -37,7 +37,6 @@ func StartLab(ctx context.Context, kind Kind, cfg LabConfig) (*Lab, error) {
 	return lab, nil
 }
 
-// fill starts the hosts.
 func (l *Lab) fill(ctx, leases context.Context, cfg LabConfig) error {
 	hosts := make([]*Host, len(cfg.Hosts))
 	g, gctx := errgroup.WithContext(ctx)

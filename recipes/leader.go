@@ -96,7 +96,6 @@ func (l *Leader) layout() layout {
 	return mutexLayout
 }
 
-// session returns the session to work in.
 func (l *Leader) session(ctx context.Context) (*Session, error) {
 	if l.cfg.Renewer != nil {
 		return l.cfg.Renewer.Session(ctx)

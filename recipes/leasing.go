@@ -119,7 +119,6 @@ func (a *leasing) first(ctx context.Context) (stock, error) {
 	return a.look(ctx)
 }
 
-// look returns the stock as it is.
 func (a *leasing) look(ctx context.Context) (k stock, err error) {
 	k.max = a.s.cfg.Max
 	counted := make(chan error, 1)

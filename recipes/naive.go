@@ -220,7 +220,6 @@ func (a *naiveAttempt) grant(czxid int64, own *waiter) *Hold {
 	return h
 }
 
-// discard removes the attempt's znode if there is one.
 func (a *naiveAttempt) discard() { a.remove(0, false) }
 
 // remove deletes the attempt's znode: the one created by czxid, or, if that is not known, the one that carries its

@@ -27,7 +27,6 @@ func (o *observed) released() func(error) {
 	}
 }
 
-// end returns the event of the hold's end.
 func (o *observed) end(k observe.Kind) observe.Event {
 	e := o.granted
 	e.Kind, e.Took = k, time.Since(o.at)

@@ -58,7 +58,6 @@ func (s standing) ahead(l layout, children []string) (n int) {
 	return n
 }
 
-// before reports whether c comes before other in the queue.
 func (c contender) before(other contender) bool { return c.compare(other) < 0 }
 
 // compare is the order of the queue.

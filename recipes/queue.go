@@ -320,7 +320,6 @@ func (p *place) wait(ctx context.Context, changed *waiter) (fired bool, err erro
 // ownChanged notes that our own znode was deleted or changed. The next look shows which, and has to watch again.
 func (p *place) ownChanged() { p.own, p.stat = nil, zksession.Stat{} }
 
-// grant makes the hold.
 func (p *place) grant() *Hold { return p.hold(p.stat.Czxid) }
 
 // hold makes a hold with the given token. It ends at the latest with the session, or with our znode.

@@ -72,7 +72,6 @@ func (e *entries) add(life context.Context) error {
 	return nil
 }
 
-// undone reports whether the last entry was undone.
 func (e *entries) undone() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -253,7 +253,6 @@ type made[T any] struct {
 	it T
 }
 
-// at returns what there is in a session.
 func (m *made[T]) at(s *Session) (T, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

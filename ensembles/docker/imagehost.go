@@ -101,7 +101,6 @@ func ensureImage(ctx context.Context, e *engine, ref string, binary []byte, from
 // hostLabel marks an image that has the binary.
 const hostLabel = "LABEL " + labelImage + "=host"
 
-// of returns the image of a host.
 func (im images) of(h ensembles.HostSpec, v *versions) string {
 	return cmp.Or(im.with[v.hostImage(h)], im.plain)
 }

@@ -119,7 +119,6 @@ func (v *versions) copied(name string, found jars) {
 	v.names, v.jars[name] = append(v.names, name), found
 }
 
-// homes says where a host has its versions.
 func (v *versions) homes(h ensembles.HostSpec) map[string]string {
 	all := map[string]string{}
 	for _, name := range h.Versions {

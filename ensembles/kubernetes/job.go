@@ -115,7 +115,6 @@ func (s settings) pod(lab string, h ensembles.HostSpec) core.PodSpec {
 	return p
 }
 
-// imageOf returns the image of a host.
 func (s settings) imageOf(h ensembles.HostSpec) string {
 	switch {
 	case h.Image != "":

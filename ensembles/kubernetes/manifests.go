@@ -57,7 +57,6 @@ func WriteHosts(w io.Writer, hosts ...ensembles.HostSpec) error {
 	return nil
 }
 
-// write writes each object as a document.
 func write(w io.Writer, objects ...any) error {
 	for _, o := range objects {
 		text, err := yaml.Marshal(o)

@@ -29,7 +29,7 @@ type Kind struct {
 	_ struct{}
 }
 
-// Name implements [ensembles.Kind].
+// Name and the methods below implement [ensembles.Kind].
 func (k Kind) Name() string {
 	if k.Elsewhere != nil {
 		return ensembles.ElsewhereName
@@ -37,10 +37,8 @@ func (k Kind) Name() string {
 	return ensembles.LabProcess
 }
 
-// Lacks implements [ensembles.Kind].
 func (Kind) Lacks() agent.Capabilities { return agent.SharedNetwork() }
 
-// Open implements [ensembles.Kind].
 func (k Kind) Open(ctx context.Context, id string, cfg ensembles.LabConfig) (ensembles.Place, error) {
 	p := &place{kind: k, id: id, cfg: cfg, dirs: map[bool]string{}}
 	for _, h := range cfg.Hosts {

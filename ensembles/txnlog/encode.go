@@ -21,7 +21,6 @@ func fileHeader() []byte {
 	return append(append([]byte(magic), 0, 0, 0, formatVersion), make([]byte, 8)...)
 }
 
-// record returns a record of a log.
 func record(payload []byte) []byte {
 	b := binary.BigEndian.AppendUint64(nil, uint64(adler32.Checksum(payload)))
 	return append(appendBuffer(b, payload), endOfRecord)

@@ -157,7 +157,6 @@ func (x Extraction) copyFile(dst string, src fs.FS, name string, own map[int64]b
 	return n, err
 }
 
-// redacted returns the payload of the copy.
 func (x Extraction) redacted(t Txn, payload []byte, own map[int64]bool) ([]byte, error) {
 	below, others := x.about(t)
 	if below && others && !t.refused() {

@@ -188,7 +188,6 @@ func (l *Reader) zxid() (int64, error) {
 	return zxid, err
 }
 
-// full fills b.
 func (l *Reader) full(b []byte) error {
 	n, err := io.ReadFull(l.r, b)
 	l.offset += int64(n)

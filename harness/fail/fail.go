@@ -29,5 +29,4 @@ type sentinel struct {
 
 func (s *sentinel) Error() string { return s.text }
 
-// Is reports whether the error has a class.
 func (s *sentinel) Is(target error) bool { return target == error(s.class) }

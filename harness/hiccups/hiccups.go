@@ -59,7 +59,6 @@ func Meter(ctx context.Context, rec Recorder, from, until int64) error {
 	}
 }
 
-// sleep reports whether ctx lasted for d.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -237,7 +237,6 @@ const (
 // All are in ns.
 type offset struct{ at, lo, hi int64 }
 
-// offset is what the reading says about its clock.
 func (r ClockReading) offset() offset {
 	return offset{at: r.Shows, lo: r.Asked - r.Shows - calibrated, hi: r.Asked + r.Took - r.Shows + calibrated}
 }

@@ -262,7 +262,6 @@ func (r *frameReader) next() ([]byte, error) {
 
 func (r *frameReader) skip(n int) { r.from, r.offset = r.from+n, r.offset+int64(n) }
 
-// fill reads more.
 func (r *frameReader) fill() error {
 	r.to = copy(r.buf, r.buf[r.from:r.to])
 	r.from = 0

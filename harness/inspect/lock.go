@@ -215,7 +215,6 @@ func (r *reader) complete(ctx context.Context, l *Lock, whole bool) error {
 	return r.fill(ctx, some)
 }
 
-// znode reads a lock that is one znode.
 func (r *reader) znode(ctx context.Context, name string) (*Lock, error) {
 	c := &Contender{Path: name, Maker: maker(path.Base(name))}
 	if err := r.fill(ctx, []*Contender{c}); err != nil || c.gone || c.owner == 0 {

@@ -22,7 +22,7 @@ func (r *run) faultRun() *chaos.Run {
 // commands formats the lines by which client processes are told to stop, or to harm themselves otherwise.
 type commands struct{}
 
-// Arm implements [chaos.Commands].
+// Arm and the methods below implement [chaos.Commands].
 func (commands) Arm(fault, point, action string) string {
 	if action == chaos.StrikeStop {
 		return control.FormatArm(fault, point)
@@ -30,12 +30,10 @@ func (commands) Arm(fault, point, action string) string {
 	return control.FormatArmTo(fault, point, action)
 }
 
-// Strike implements [chaos.Commands].
 func (commands) Strike(fault, action, of string) string {
 	return control.FormatStrike(fault, action, of)
 }
 
-// Undo implements [chaos.Commands].
 func (commands) Undo(fault, action string) string {
 	if action == chaos.StrikeMove {
 		return control.FormatSettle(fault)

@@ -174,7 +174,6 @@ func (r *run) noteContents() error {
 	return err
 }
 
-// note records an event of the harness.
 func (r *run) note(e history.Event) error { return r.rec.Record(e) }
 
 // phase records that a phase of the run began, and shows it.

@@ -66,7 +66,6 @@ func (r *run) startProcesses(ctx context.Context) error {
 // configFile is the name of a process's configuration in its directory.
 const configFile = "config.json"
 
-// start runs a command of a locklab binary on a host.
 func (r *run) start(ctx context.Context, h *ensembles.Host, binary, command string, config any) error {
 	r.mu.Lock()
 	// The process may run even if its agent does not answer.

@@ -224,7 +224,6 @@ func cutLog(dir string, copied history.ServerLog) string {
 	return fmt.Sprintf("has %d bytes, and %d were copied", has, copied.Bytes)
 }
 
-// hosts returns the hosts of the run.
 func (c *completeness) hosts() []string {
 	var all []string
 	for i := range c.run.Scenario.Servers {

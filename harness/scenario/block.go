@@ -70,7 +70,6 @@ func put[V any](m *map[string]V, name string, v V) {
 	(*m)[name] = v
 }
 
-// origin names an entry in origins.
 func (b block) origin(name string) string { return b.key + "." + name }
 
 // schema is what a JSON Schema says of the mapping.

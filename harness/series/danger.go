@@ -95,7 +95,6 @@ func (d *DangerRun) Execute(ctx context.Context) error {
 
 func (d *DangerRun) sameLab(a, b dangerCurve) bool { return a.recipe == b.recipe }
 
-// rounds makes the rounds of some curves.
 func (d *DangerRun) rounds(ctx context.Context, curves []dangerCurve, until time.Time) error {
 	broken := 0
 	for {
@@ -163,7 +162,6 @@ func (d *DangerRun) runs(c dangerCurve) (*dangerTrials, error) {
 	return all, nil
 }
 
-// one makes one run of a curve.
 func (d *DangerRun) one(ctx context.Context, c dangerCurve, n int, doses []float64) error {
 	sc, err := d.Plan.round(c, n, doses)
 	if err != nil {
@@ -354,7 +352,6 @@ func (p *DangerPlan) trialsOf(c dangerCurve, sc *scenario.Scenario, r *result.Re
 	return all
 }
 
-// outcome is the trial with the harm that it did.
 func outcome(t danger.Trial, h *check.Harm) danger.Trial {
 	if h.Unsure > 0 {
 		t.LeftOut = leftUnsure

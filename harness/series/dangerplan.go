@@ -314,7 +314,6 @@ func DangerPanels() (names []string) {
 	return names
 }
 
-// panelOf returns the panel with a name.
 func panelOf(name string) *dangerPanel {
 	i := slices.IndexFunc(dangerPanels, func(p dangerPanel) bool { return p.name == name })
 	return &dangerPanels[i]
@@ -331,7 +330,6 @@ func (d *dangerPanel) holds(p *DangerPlan) time.Duration {
 // strikesServers reports whether the faults strike servers instead of victims.
 func (d *dangerPanel) strikesServers() bool { return d.trigger == "" }
 
-// fault is the panel's fault of a victim.
 func (d *dangerPanel) fault(victim string, timeout time.Duration, dose float64) (chaos.Fault, error) {
 	keys := maps.Clone(d.keys)
 	keys["target"] = victim

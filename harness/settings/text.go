@@ -69,7 +69,6 @@ func format(v reflect.Value) string {
 	return v.String()
 }
 
-// parse reads a value of the type.
 func parse(t reflect.Type, text string) (reflect.Value, error) {
 	v := reflect.New(t)
 	switch u := v.Interface().(type) {
@@ -102,7 +101,6 @@ func parse(t reflect.Type, text string) (reflect.Value, error) {
 	return v.Elem(), err
 }
 
-// asError makes an [*Error] of an error.
 func asError(err error) error {
 	if err == nil {
 		return nil

@@ -59,7 +59,6 @@ func (p *Progress) beginning() string {
 	return "starting the servers"
 }
 
-// drawn returns lines as text.
 func drawn(lines [][]piece, width int, color bool) string {
 	var b strings.Builder
 	for i, line := range lines {
@@ -95,7 +94,6 @@ func writeLine(b *strings.Builder, line []piece, width int, color bool) {
 // labelWidth is the width of the labels that precede the values.
 const labelWidth = 10
 
-// label returns the label of a line.
 func label(text string) piece { return piece{fmt.Sprintf("%-*s", labelWidth, text), dim} }
 
 // connecting shows how many clients are connected.

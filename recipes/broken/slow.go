@@ -54,7 +54,6 @@ func (d decorated) attempt(ctx context.Context, sound acquirer) (*recipes.Hold, 
 	return h, err
 }
 
-// slowRelease makes slow-release from a sound lock.
 func slowRelease(sound recipes.TryLock) recipes.TryLock {
 	by, err := time.ParseDuration(slowReleaseBy)
 	if err != nil || by <= 0 {
@@ -93,7 +92,6 @@ type measurable interface {
 	Length(context.Context) (int, error)
 }
 
-// extraRequest makes extra-request from a sound lock.
 func extraRequest(sound measurable) recipes.TryLock {
 	return decorated{TryLock: sound, before: func(ctx context.Context) error {
 		_, err := sound.Length(ctx)

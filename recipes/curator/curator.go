@@ -136,7 +136,6 @@ func Build(ctx context.Context, dir string, jars []string) (string, error) {
 // logConfig stops a Curator that logs through logback from logging everything.
 const logConfig = "logback.xml"
 
-// compile returns a jar of the sources.
 func compile(ctx context.Context, work string, names, jars []string) ([]byte, error) {
 	javac, err := exec.LookPath("javac")
 	if err != nil {

@@ -138,7 +138,6 @@ func (c *connection) awaitEnd(events <-chan zk.Event) {
 	c.calls.Wait()
 }
 
-// drop closes the socket, if there is one.
 func (c *connection) drop() {
 	c.mu.Lock()
 	socket := c.socket

@@ -20,7 +20,6 @@ type failures struct {
 	last    map[string]error
 }
 
-// note takes note of a failure.
 func (f *failures) note(server string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,7 +35,6 @@ func (f *failures) note(server string, err error) {
 // errUntried is why there is no connection where no try has failed.
 var errUntried = errors.New("no server has answered yet")
 
-// explain returns err with the last failure of each server.
 func (f *failures) explain(err error) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -88,7 +88,6 @@ func (c *handshakeConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// over reports whether the handshake is over.
 func (c *handshakeConn) over() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -354,10 +354,9 @@ type inOrder struct {
 // Init ignores its list, which is shuffled.
 func (o *inOrder) Init([]string) error { return nil }
 
-// Len implements [zk.HostProvider].
+// Len and the methods below implement [zk.HostProvider].
 func (o *inOrder) Len() int { return len(o.servers) }
 
-// Next implements [zk.HostProvider].
 func (o *inOrder) Next() (server string, newRound bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -369,7 +368,6 @@ func (o *inOrder) Next() (server string, newRound bool) {
 	return o.servers[o.curr], newRound
 }
 
-// Connected implements [zk.HostProvider].
 func (o *inOrder) Connected() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -243,7 +243,6 @@ func takeLength(b []byte) (n int, rest []byte, err error) {
 	return n, b[4:], nil
 }
 
-// takeString takes a string.
 func takeString(b []byte) (s string, rest []byte, err error) {
 	n, b, err := takeLength(b)
 	if err != nil {

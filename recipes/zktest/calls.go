@@ -111,7 +111,6 @@ func (z *Session) late(l *link, w *watcher) error {
 	}
 }
 
-// received notes an answer.
 func (z *Session) received(a reply) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -161,7 +160,7 @@ func (z *Session) creation(path string, data []byte, mode zksession.Mode) reques
 	return r
 }
 
-// Create implements [zksession.ZooKeeper].
+// Create and the methods below implement [zksession.ZooKeeper].
 func (z *Session) Create(ctx context.Context, path string, data []byte, mode zksession.Mode) (string, error) {
 	r := z.creation(path, data, mode)
 	a, err := z.call(ctx, &r, nil)
@@ -181,7 +180,6 @@ func (z *Session) Enter(ctx context.Context, node string, data []byte) (zksessio
 	return e, nil
 }
 
-// Delete implements [zksession.ZooKeeper].
 func (z *Session) Delete(ctx context.Context, path string) error {
 	_, err := z.call(ctx, &request{op: OpDelete, path: path, version: anyVersion}, nil)
 	return err
@@ -194,13 +192,11 @@ func (z *Session) Sync(ctx context.Context, path string) error {
 	return err
 }
 
-// Get implements [zksession.ZooKeeper].
 func (z *Session) Get(ctx context.Context, path string) ([]byte, zksession.Stat, error) {
 	a, err := z.call(ctx, &request{op: OpGetData, path: path}, nil)
 	return slices.Clone(a.data), statOf(a.stat), err
 }
 
-// GetW implements [zksession.ZooKeeper].
 func (z *Session) GetW(
 	ctx context.Context,
 	path string,
@@ -210,13 +206,11 @@ func (z *Session) GetW(
 	return slices.Clone(a.data), statOf(a.stat), err
 }
 
-// Children implements [zksession.ZooKeeper].
 func (z *Session) Children(ctx context.Context, path string) ([]string, error) {
 	a, err := z.call(ctx, &request{op: OpGetChildren2, path: path}, nil)
 	return a.names, err
 }
 
-// ChildrenW implements [zksession.ZooKeeper].
 func (z *Session) ChildrenW(ctx context.Context, path string, fired func(zksession.Event)) ([]string, error) {
 	a, err := z.watch(ctx, &request{op: OpGetChildren2, path: path, watch: true}, watchChildren, fired)
 	return a.names, err
@@ -272,7 +266,6 @@ func (z *Session) await(w *watcher) zksession.Event {
 	}
 }
 
-// Multi implements [zksession.ZooKeeper].
 func (z *Session) Multi(ctx context.Context, ops ...zksession.Op) ([]string, error) {
 	r := request{op: OpMulti}
 	for i, op := range ops {

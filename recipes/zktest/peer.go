@@ -56,7 +56,6 @@ type pendingSync struct {
 	do    func()
 }
 
-// serves reports whether the server serves clients.
 func (p *peer) serves() bool { return p.role == following || p.role == leading }
 
 // boot starts the server's process, which takes a while.

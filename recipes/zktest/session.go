@@ -213,30 +213,25 @@ func (z *Session) HoldEvents() (deliver func()) {
 // Service returns the service that the session is with.
 func (z *Session) Service() *Service { return z.svc }
 
-// ID implements [zksession.ZooKeeper].
+// ID and the methods below implement [zksession.ZooKeeper].
 func (z *Session) ID() int64 { return z.id }
 
-// Timeout implements [zksession.ZooKeeper].
 func (z *Session) Timeout() time.Duration { return z.cfg.Timeout }
 
-// Done implements [zksession.ZooKeeper].
 func (z *Session) Done() <-chan struct{} { return z.done }
 
-// Err implements [zksession.ZooKeeper].
 func (z *Session) Err() error {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return z.err
 }
 
-// Reconnected implements [zksession.ZooKeeper].
 func (z *Session) Reconnected() <-chan struct{} {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return z.reconnected
 }
 
-// Disconnected implements [zksession.ZooKeeper].
 func (z *Session) Disconnected() <-chan struct{} {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -253,7 +248,6 @@ func (z *Session) Heard() time.Time {
 	return z.heard
 }
 
-// Await implements [zksession.ZooKeeper].
 func (z *Session) Await(ctx context.Context) error {
 	z.mu.Lock()
 	up, err := z.up, z.err
@@ -274,7 +268,6 @@ func (z *Session) Await(ctx context.Context) error {
 	}
 }
 
-// Close implements [zksession.ZooKeeper].
 func (z *Session) Close(ctx context.Context) error {
 	unreachable := z.leave()
 	waited := make(chan struct{})

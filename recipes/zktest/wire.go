@@ -94,7 +94,7 @@ func (c *wire) call(answer chan<- error) {
 	})
 }
 
-// Write implements [net.Conn].
+// Write and the methods below implement [net.Conn].
 func (c *wire) Write(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,7 +109,6 @@ func (c *wire) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Read implements [net.Conn].
 func (c *wire) Read(b []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +129,6 @@ func (c *wire) Read(b []byte) (int, error) {
 	}
 }
 
-// Close implements [net.Conn].
 func (c *wire) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,16 +171,13 @@ func (c *wire) late() {
 	c.changed.Broadcast()
 }
 
-// SetDeadline implements [net.Conn].
 func (c *wire) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
 // SetWriteDeadline implements [net.Conn]: a write never waits.
 func (c *wire) SetWriteDeadline(time.Time) error { return nil }
 
-// LocalAddr implements [net.Conn].
 func (c *wire) LocalAddr() net.Addr { return &net.TCPAddr{} }
 
-// RemoteAddr implements [net.Conn].
 func (c *wire) RemoteAddr() net.Addr { return &net.TCPAddr{} }
 
 // collect sends what the client has written, as one burst, and the end if it has closed the connection. go-zookeeper

@@ -188,7 +188,6 @@ func (p *peer) greet(c *wire, h zkproto.Hello) {
 	c.tell(func() { c.begin(ss) })
 }
 
-// begin connects a session.
 func (c *wire) begin(ss *session) {
 	if !c.open {
 		return

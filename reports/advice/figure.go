@@ -38,7 +38,6 @@ func (a *Advice) Figure() chart.Figure {
 	}
 }
 
-// title says which timeout to choose, and why.
 func (a *Advice) title() string {
 	o := a.chosen(a.Guard)
 	if a.Undecided != "" {

@@ -148,7 +148,6 @@ func withFile(name string, read func(*lines) error) error {
 	return read(in)
 }
 
-// isEmpty reports whether there is no line.
 func (l *lines) isEmpty() bool {
 	head, _ := l.in.Peek(1)
 	return len(head) == 0

@@ -137,7 +137,6 @@ func (g *gcLog) read(in *lines) error {
 // errUnreadable says that a line tells a pause, but not how long it was.
 var errUnreadable = errors.New("the line looks like a pause and cannot be read")
 
-// line takes note of a line.
 func (g *gcLog) line(line string, in *lines) error {
 	decorations, text := undecorated(line)
 	p := g.process(processOf(decorations))
@@ -201,7 +200,6 @@ func (g *gcLog) safepoint(p *gcProcess, at time.Duration, timed bool, passed, le
 	return p.claimed(at, passed, in)
 }
 
-// process returns the process of that name.
 func (g *gcLog) process(name string) *gcProcess {
 	p := g.processes[name]
 	if p == nil {

@@ -107,7 +107,6 @@ func readHlog(in *lines, unit time.Duration) (Pauses, error) {
 // longestValue is longer than any pause.
 const longestValue = Year
 
-// interval reads the line of an interval.
 func interval(line string) (h *hdrhistogram.Histogram, err error) {
 	defer func() {
 		if r := recover(); r != nil { // the library slices what it reads without checking its length

@@ -92,13 +92,12 @@ func (c *Inline) now() *inlineState { return &c.stack[len(c.stack)-1] }
 // Size implements vg.CanvasSizer.
 func (c *Inline) Size() (x, y vg.Length) { return c.width, c.height }
 
-// SetLineWidth implements vg.Canvas.
+// SetLineWidth and the methods below implement vg.Canvas.
 func (c *Inline) SetLineWidth(w vg.Length) { c.now().line = w }
 
 // SetLineDash implements vg.Canvas. The offset is always 0 in our pictures.
 func (c *Inline) SetLineDash(dashes []vg.Length, _ vg.Length) { c.now().dashes = dashes }
 
-// SetColor implements vg.Canvas.
 func (c *Inline) SetColor(clr color.Color) {
 	if clr == nil {
 		clr = Black
@@ -106,30 +105,25 @@ func (c *Inline) SetColor(clr color.Color) {
 	c.now().color = color.NRGBAModel.Convert(clr).(color.NRGBA)
 }
 
-// Rotate implements vg.Canvas.
 func (c *Inline) Rotate(rad float64) {
 	s := c.now()
 	sin, cos := math.Sincos(rad)
 	s.a, s.b, s.c, s.d = s.a*cos+s.c*sin, s.b*cos+s.d*sin, s.c*cos-s.a*sin, s.d*cos-s.b*sin
 }
 
-// Translate implements vg.Canvas.
 func (c *Inline) Translate(pt vg.Point) {
 	s := c.now()
 	x, y := float64(pt.X), float64(pt.Y)
 	s.e, s.f = s.e+s.a*x+s.c*y, s.f+s.b*x+s.d*y
 }
 
-// Scale implements vg.Canvas.
 func (c *Inline) Scale(x, y float64) {
 	s := c.now()
 	s.a, s.b, s.c, s.d = s.a*x, s.b*x, s.c*y, s.d*y
 }
 
-// Push implements vg.Canvas.
 func (c *Inline) Push() { c.stack = append(c.stack, *c.now()) }
 
-// Pop implements vg.Canvas.
 func (c *Inline) Pop() { c.stack = c.stack[:len(c.stack)-1] }
 
 // place returns where a point is in the SVG, whose y axis points down.
@@ -144,7 +138,6 @@ func places(v float64) string {
 	return strconv.FormatFloat(math.Round(v*10)/10+0, 'f', -1, 64)
 }
 
-// Stroke implements vg.Canvas.
 func (c *Inline) Stroke(path vg.Path) {
 	s := c.now()
 	if s.line <= 0 {
@@ -161,7 +154,6 @@ func (c *Inline) Stroke(path vg.Path) {
 	c.element("path", "s", `d="`+c.data(path)+`"`+extra, "stroke-opacity")
 }
 
-// Fill implements vg.Canvas.
 func (c *Inline) Fill(path vg.Path) { c.element("path", "", `d="`+c.data(path)+`"`, "fill-opacity") }
 
 // element writes an element in the current colour.
@@ -211,7 +203,6 @@ func (c *Inline) data(path vg.Path) string {
 	return b.String()
 }
 
-// FillString implements vg.Canvas.
 func (c *Inline) FillString(f font.Face, pt vg.Point, text string) {
 	if f.Font.Size == 0 || strings.TrimSpace(text) == "" {
 		return

@@ -142,7 +142,6 @@ func (r *Run) threshold(like check.Result) bool {
 	return slices.ContainsFunc(r.Result.Thresholds, func(l result.ThresholdLine) bool { return l.Verdict == like })
 }
 
-// uncertain reports whether a check is unknown.
 func (r *Run) uncertain() bool {
 	return slices.ContainsFunc(r.Result.Checks, func(c result.CheckLine) bool { return c.Outcome == check.Unknown })
 }

@@ -28,7 +28,6 @@ func amount(v *float64, unit string) string {
 
 func percent(share float64) string { return words.Digits3(100*share) + " %" }
 
-// worse writes a loss, or a gain.
 func worse(loss float64) string {
 	if loss < 0 {
 		return percent(-loss) + " better"

@@ -58,7 +58,6 @@ func (p *Panel) outcomes() *doc.Table {
 	return t
 }
 
-// costs are what the guards of a panel cost.
 func (p *Panel) costs() *doc.Table {
 	t := doc.NewTable("Medians over the runs. n/a: not measured.", "guard or lock", "#acquire p50", "#hand-off p50",
 		"#requests per acquisition", "#acquired/s", "#valid holds given up", "#trials", "#grants", "#runs")

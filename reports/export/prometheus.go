@@ -116,7 +116,6 @@ func (x *exposition) head(name, kind, help string) {
 	x.WriteString("# HELP " + name + " " + helpEscapes.Replace(help) + "\n# TYPE " + name + " " + kind + "\n")
 }
 
-// sample adds a sample.
 func (x *exposition) sample(name string, v float64, labels ...label) {
 	x.WriteString(name)
 	for i, l := range labels {

@@ -188,7 +188,6 @@ func (t *tracer) print(text string) {
 	}
 }
 
-// encoded is a value as JSON.
 func encoded(v any) string {
 	var b bytes.Buffer
 	if err := json.NewEncoder(&b).Encode(v); err != nil {

@@ -60,12 +60,10 @@ func (s scale) says() string {
 		words.Duration(int64(s.end*1e9)))
 }
 
-// x is the place of a share of the width.
 func (s scale) x(share float64) vg.Length {
 	return thumbMargin + vg.Length(min(max(share, 0), 1))*(thumbWidth-2*thumbMargin)
 }
 
-// latency is the place of a latency.
 func (s scale) latency(ns int64) vg.Length {
 	return s.x(math.Log(chart.Millis(ns)/s.lo) / math.Log(s.hi/s.lo))
 }

@@ -101,7 +101,6 @@ const (
 	censored
 )
 
-// outcome says how an acquisition ended.
 func outcome(a *history.Acquisition, w Interval) ending {
 	switch {
 	case a.Granted():

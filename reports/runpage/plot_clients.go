@@ -114,7 +114,6 @@ type bars struct {
 	height func(*clientShare) float64
 }
 
-// chart makes the bars the picture of f.
 func (b bars) chart(f *chart.Figure, y, explains string, ticks plot.Ticker) *chart.Chart {
 	p := chart.New(f.Title, fmt.Sprintf("clients, most grants first (%d)", len(b.of)), y)
 	p.Add(chart.Grid{Horizontal: true}, b)

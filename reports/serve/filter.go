@@ -38,7 +38,6 @@ func filterOf(q url.Values) (f filter, err error) {
 	return f, err
 }
 
-// query is the filter as a query.
 func (f filter) query() url.Values {
 	q := url.Values{}
 	for name, v := range map[string]string{"scenario": f.Scenario, "recipe": f.Recipe, "verdict": string(f.State),
@@ -50,7 +49,6 @@ func (f filter) query() url.Values {
 	return q
 }
 
-// of returns the runs that the filter chooses.
 func (f filter) of(all []run) (chosen []run) {
 	for i := range all {
 		r := &all[i]

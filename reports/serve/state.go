@@ -43,7 +43,6 @@ var states = []struct {
 	{unreadable, "Unreadable"},
 }
 
-// Text is what the state is called.
 func (s state) Text() string {
 	for _, o := range states {
 		if o.State == s {
@@ -66,7 +65,6 @@ func (s state) Class() string {
 	return "unknown"
 }
 
-// Judged reports whether the run has an outcome.
 func (s state) Judged() bool { return s != running && s != unjudged && s != unreadable }
 
 // state finds out what has become of the run.

@@ -72,7 +72,6 @@ var dimensions = [...]struct {
 
 const rateOf = len(dimensions) - 1
 
-// load is the load of a setting.
 func (s Setting) load() load {
 	return load{float64(s.Clients), float64(s.Locks), s.Hold.Seconds(), s.Rate}
 }
@@ -260,7 +259,6 @@ func estimateOf(all []window) (e estimate, err error) {
 	return e, nil
 }
 
-// asked returns the windows that a question is about.
 func (s *Sweep) asked(q Question) (all []window, err error) {
 	isLoad := func(key string) bool { return slices.Contains([]string{"clients", "locks", "hold", "rate"}, key) }
 	for key := range q.Where {

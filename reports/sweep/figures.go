@@ -244,7 +244,6 @@ func (s *Sweep) waitFigure() chart.Figure {
 // logFrom is the ratio of the highest load to the lowest from which on their axis is logarithmic.
 const logFrom = 8
 
-// logarithmic reports whether an axis of these loads is.
 func logarithmic(lo, hi float64) bool { return lo > 0 && hi/lo >= logFrom }
 
 // loadAxis makes x an axis of the load, with the measured loads as its ticks. A label that would run into the one

@@ -32,7 +32,6 @@ func (s *Sweep) fewest(l *capacity.Limit) bool {
 	return l.Lower != nil && l.Upper != nil && *l.Upper < *l.Lower || s.Over == searchedLocks
 }
 
-// amount writes a level with what it counts.
 func (s *Sweep) amount(level *float64) string {
 	if level == nil {
 		return words.Absent

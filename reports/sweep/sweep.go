@@ -194,7 +194,6 @@ func (s *Sweep) warn(p PointRuns) {
 	}
 }
 
-// points returns every point, with its series.
 func (s *Sweep) points() iter.Seq2[*Series, *Point] {
 	return func(yield func(*Series, *Point) bool) {
 		for i := range s.Series {

@@ -95,7 +95,6 @@ func (d *timelineDrawing) namedFaults() (labels []chart.Label) {
 	return labels
 }
 
-// time is the time of a place on the axis.
 func (d *timelineDrawing) time(x vg.Length) int64 {
 	return d.From + int64(float64(x-d.left)/float64(d.right-d.left)*float64(d.To-d.From))
 }

@@ -238,7 +238,6 @@ func (c *client) acquire(ctx context.Context, l limits, w lock.Want,
 // recipe goes on trying in the background.
 const releaseCap = 30 * time.Second
 
-// release releases a hold.
 func release(ctx context.Context, h *claims.Hold) {
 	ctx, cancel := context.WithTimeout(ctx, releaseCap)
 	defer cancel()

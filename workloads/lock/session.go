@@ -43,7 +43,6 @@ func inSession(make maker) Opener {
 	}
 }
 
-// at returns the lock at a path.
 func (s session) at(path string) (modes, error) {
 	if m, ok := s.locks[path]; ok {
 		return m, nil

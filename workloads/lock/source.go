@@ -108,7 +108,6 @@ type modes struct {
 	downgrade            func(ctx context.Context, write *recipes.Hold) (*recipes.Hold, error)
 }
 
-// in returns the lock in a mode of history's.
 func (m modes) in(mode history.Mode) recipes.Lock {
 	switch mode {
 	case history.ModeRead:

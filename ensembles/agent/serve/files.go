@@ -217,7 +217,6 @@ func (a *server) serveHistory(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// outbox returns the outbox of the history in a directory.
 func (a *server) outbox(dir string) *history.Outbox {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -201,7 +201,6 @@ func withRequester(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// renew renews the lease.
 func (a *server) renew(context.Context) (agent.Stamp, error) {
 	a.lease.renew()
 	return a.stamp(), nil

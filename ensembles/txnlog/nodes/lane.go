@@ -63,7 +63,6 @@ func sortBy(which []int32, zxid func(int32) int64) {
 	slices.SortFunc(which, func(a, b int32) int { return cmp.Or(cmp.Compare(zxid(a), zxid(b)), cmp.Compare(a, b)) })
 }
 
-// next returns the next change, and whether there is one.
 func (c *changes) next() (change, bool) {
 	var come, goer *Contender
 	if len(c.comes) > 0 {

@@ -153,7 +153,6 @@ func (c *benchCmd) plan(ctx context.Context, in io.Reader) (bench.Config, error)
 	return p, err
 }
 
-// two reports whether there are two sides.
 func (c *benchCmd) two() bool { return c.Vs != "" || c.VsBinary != "" }
 
 // checkSize refuses a number of runs that could show nothing.

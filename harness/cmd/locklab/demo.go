@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"locklab/harness/judge"
@@ -69,7 +67,7 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 	if c.JSON {
 		err = errors.Join(err, printActsJSON(std, outcomes))
 	} else if len(outcomes) > 0 {
-		printActs(std, outcomes)
+		err = errors.Join(err, printActs(std, outcomes))
 	}
 	var e ending
 	for _, o := range outcomes {
@@ -93,30 +91,16 @@ func printActsJSON(std streams, outcomes []judge.Outcome) error {
 	return printJSON(std.Out, results)
 }
 
-func printActs(std streams, outcomes []judge.Outcome) {
-	w := tabwriter.NewWriter(std.Out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w,
-		"act\twhat happens\tverdict\tacquired\toverlaps\tlongest\tstale accepted\tstale refused\tstale untold\t"+
-			"updates lost\tothers' lost")
-	for i, o := range outcomes {
-		s := o.Result.Safety
-		longest := "-"
-		if s.MaxOverlapNs != nil && *s.MaxOverlapNs > 0 {
-			longest = time.Duration(*s.MaxOverlapNs).Round(time.Millisecond).String()
-		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", i+1, acts[i].title,
-			strings.ReplaceAll(string(o.Result.Outcome), "-", " "), o.Result.Operations.AcquiredInRun,
-			number(s.Overlaps), longest,
-			number(s.StaleAccepted), number(s.StaleRejected), number(s.StaleWritesUntold), number(s.LostUpdates),
-			number(s.LostUpdatesOfOthers))
+// printActs prints the table of the acts that were run.
+func printActs(std streams, outcomes []judge.Outcome) error {
+	type act struct {
+		Number int
+		Title  string
+		*result.Result
 	}
-	w.Flush()
-}
-
-// number returns a count as text, or n/a.
-func number(n *int64) string {
-	if n == nil {
-		return "n/a"
+	var all []act
+	for i := range outcomes {
+		all = append(all, act{i + 1, acts[i].title, &outcomes[i].Result})
 	}
-	return fmt.Sprint(*n)
+	return table(std.Out, "acts", all)
 }

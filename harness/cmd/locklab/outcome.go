@@ -1,10 +1,11 @@
 package main
 
 import (
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"text/template"
@@ -13,6 +14,7 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
+	"locklab/harness/series"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
@@ -50,12 +52,24 @@ func tellThresholds(w io.Writer, all []result.ThresholdLine) {
 	}
 }
 
-//go:embed outcome.tmpl
-var outcomeText string
+//go:embed outcome.tmpl tables.tmpl
+var formTexts embed.FS
 
-// outcomeForm has the parts of a run's outcome for a person: the head, a table, and the tail.
-var outcomeForm = template.Must(template.New("outcome").Funcs(template.FuncMap{
-	"span": span, "number": number,
+// forms has what commands print for a person: the head, the table and the tail of a run's outcome, and other tables.
+var forms = template.Must(template.New("").Funcs(template.FuncMap{
+	"span":   span,
+	"number": func(n *int64) string { return words.Known(n, func(n int64) string { return strconv.FormatInt(n, 10) }) },
+	"spaced": func(o result.Outcome) string { return strings.ReplaceAll(string(o), "-", " ") },
+	"overlap": func(ns *int64) string {
+		if words.Value(ns) <= 0 {
+			return "-"
+		}
+		return time.Duration(*ns).Round(time.Millisecond).String()
+	},
+	"join":     func(all []string) string { return strings.Join(all, ", ") },
+	"attempts": func(r series.Reproduction) string { return words.Count(int64(r.Attempts), "attempt") },
+	"judged":   func(r series.Reproduction) *check.Verdict { return r.Outcome.Report.Check(string(r.Bug.Check)) },
+	"report":   rundir.ReportPath, "timeline": rundir.TimelinePath,
 	"digits": func(v *float64) string { return words.Digits3(*v) },
 	"kib":    func(n *int64) int64 { return *n >> 10 },
 	"met": func(v check.Result) string {
@@ -77,7 +91,13 @@ var outcomeForm = template.Must(template.New("outcome").Funcs(template.FuncMap{
 		return q.Show(q.Value(r))
 	},
 	"parts": loadParts,
-}).Parse(outcomeText))
+}).ParseFS(formTexts, "*.tmpl"))
+
+// table prints one of the forms in columns.
+func table(w io.Writer, form string, data any) error {
+	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
+	return errors.Join(forms.ExecuteTemplate(t, form, data), t.Flush())
+}
 
 // used writes how many processors were used; empty if it is not known.
 func used(r *result.Result, name string) string {
@@ -108,9 +128,8 @@ func printOutcome(w io.Writer, out judge.Outcome) {
 		Heading, Dir, Report string
 		Written              bool
 	}{r, paint(w, r.Outcome, r.Outcome.Heading()), out.Dir, rundir.ReportPath(out.Dir), out.Written}
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	err := errors.Join(outcomeForm.ExecuteTemplate(w, "head", view), outcomeForm.ExecuteTemplate(t, "table", r), t.Flush(),
-		outcomeForm.ExecuteTemplate(w, "tail", view))
+	err := errors.Join(forms.ExecuteTemplate(w, "head", view), table(w, "table", r),
+		forms.ExecuteTemplate(w, "tail", view))
 	if err != nil {
 		fmt.Fprintln(w, err)
 	}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"locklab/harness/check"
@@ -18,7 +17,6 @@ import (
 	"locklab/harness/settings"
 	"locklab/recipes/broken"
 	"locklab/reports/index"
-	"locklab/reports/words"
 	"locklab/workloads/lock"
 )
 
@@ -66,7 +64,7 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 			errs = append(errs, fmt.Errorf("%s: %w", bug.Name, err))
 		}
 		if c.All && !c.JSON && err == nil {
-			fmt.Fprintln(std.Out, inOneLine(one))
+			errs = append(errs, table(std.Out, "bug, in one line", one))
 		}
 	}
 	err = errors.Join(append(errs, labs.Close(), index.Update(dir, "Known bugs"))...)
@@ -77,7 +75,7 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		fmt.Fprintf(std.Out, "caught %d of %d known bugs in %s\n", caught(done), len(all),
 			time.Since(begun).Round(time.Second))
 	case len(done) > 0:
-		printReproduction(std.Out, done[0])
+		err = errors.Join(err, table(std.Out, "bug", done[0]))
 	}
 	return reproEnding(done, err)
 }
@@ -146,12 +144,7 @@ func listBugs(w io.Writer, asJSON bool) error {
 	if asJSON {
 		return printJSON(w, list)
 	}
-	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(t, "bug\trecipe\tcaught by\twhat is broken")
-	for _, b := range list {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", b.Name, b.Recipe, b.Check, b.Bug)
-	}
-	return t.Flush()
+	return table(w, "bugs", list)
 }
 
 // A reproduced is an element of what repro NAME --json and repro --all --json print.
@@ -173,32 +166,4 @@ func printReproductionsJSON(w io.Writer, done []series.Reproduction) error {
 			rundir.TimelinePath(dir)})
 	}
 	return printJSON(w, list)
-}
-
-// printReproduction prints what came of one bug for a person.
-func printReproduction(w io.Writer, r series.Reproduction) {
-	fmt.Fprintf(w, "%s: %s\n", r.Bug.Name, r.Bug.Bug)
-	if r.Finding == nil {
-		v := r.Outcome.Report.Check(string(r.Bug.Check))
-		fmt.Fprintf(w, "not shown in %s; in the last, %s: %s: %s\n", attempts(r), v.Name, v.Result, v.Summary)
-	} else {
-		fmt.Fprintf(w, "caught by %s in %s: %s\n", r.Bug.Check, attempts(r), r.Finding.Text)
-		if z := r.Finding.Zxids; len(z) > 0 {
-			fmt.Fprintf(w, "zxids: %s\n", strings.Join(z, ", "))
-		}
-	}
-	fmt.Fprintf(w, "timeline: %s\nreport: %s\n", rundir.TimelinePath(r.Outcome.Dir), rundir.ReportPath(r.Outcome.Dir))
-}
-
-// inOneLine describes what came of one bug.
-func inOneLine(r series.Reproduction) string {
-	if r.Finding == nil {
-		return fmt.Sprintf("%s: not shown in %s; %s", r.Bug.Name, attempts(r), rundir.ReportPath(r.Outcome.Dir))
-	}
-	return fmt.Sprintf("%s: caught by %s (%s) in %s; %s", r.Bug.Name, r.Bug.Check, r.Finding.Kind, attempts(r),
-		rundir.ReportPath(r.Outcome.Dir))
-}
-
-func attempts(r series.Reproduction) string {
-	return words.Count(int64(r.Attempts), "attempt")
 }

@@ -60,8 +60,11 @@ func TestReproExitCodes(t *testing.T) {
 func TestReproOutput(t *testing.T) {
 	caught, missed := reproduction(t, "lost-wakeup", true), reproduction(t, "lost-create", false)
 	var b bytes.Buffer
-	printReproduction(&b, caught)
-	printReproduction(&b, missed)
+	for _, r := range []series.Reproduction{caught, missed} {
+		if err := table(&b, "bug", r); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for _, want := range []string{
 		"lost-wakeup: A waiter watches",
 		"caught by liveness in 2 attempts: it got stuck\nzxids: 0x1, 0x2\n" +
@@ -72,12 +75,13 @@ func TestReproOutput(t *testing.T) {
 			t.Errorf("it lacks %q:\n%s", want, b.String())
 		}
 	}
-	if line := inOneLine(caught); line != "lost-wakeup: caught by liveness (stall) in 2 attempts; "+
-		"runs/x/attempt-2/report.html" {
-		t.Error(line)
+	b.Reset()
+	if err := errors.Join(table(&b, "bug, in one line", caught), table(&b, "bug, in one line", missed)); err != nil {
+		t.Fatal(err)
 	}
-	if line := inOneLine(missed); line != "lost-create: not shown in 2 attempts; runs/x/attempt-2/report.html" {
-		t.Error(line)
+	if want := "lost-wakeup: caught by liveness (stall) in 2 attempts; runs/x/attempt-2/report.html\n" +
+		"lost-create: not shown in 2 attempts; runs/x/attempt-2/report.html\n"; b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
 	}
 	b.Reset()
 	if err := printReproductionsJSON(&b, []series.Reproduction{caught, missed}); err != nil {

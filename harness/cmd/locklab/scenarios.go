@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"text/tabwriter"
-
 	"locklab/harness/scenario"
 	"locklab/reports/result"
 	"locklab/workloads"
@@ -41,17 +38,7 @@ func (c *listCmd) Run(std streams) error {
 		}
 		return printJSON(std.Out, list)
 	}
-	w := tabwriter.NewWriter(std.Out, 0, 4, 2, ' ', 0)
-	for i, g := range scenario.ByAnswer(all) {
-		if i > 0 {
-			fmt.Fprintln(w)
-		}
-		fmt.Fprintln(w, g.Question)
-		for _, s := range g.Scenarios {
-			fmt.Fprintf(w, "  %s\t%s\n", s.Name, s.About)
-		}
-	}
-	return w.Flush()
+	return table(std.Out, "scenarios", scenario.ByAnswer(all))
 }
 
 type showCmd struct {
@@ -70,7 +57,6 @@ func (c *showCmd) Run(std streams) error {
 
 type schemaCmd struct{}
 
-// Run prints the schema.
 func (schemaCmd) Run(std streams) error {
 	schema, err := scenario.Schema(result.Metrics())
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"text/tabwriter"
 
 	"locklab/ensembles"
 	"locklab/ensembles/kubernetes"
@@ -122,44 +121,16 @@ func (c *doctorCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	return tellDiagnosis(std.Out, d, c.JSON)
 }
 
-// tellDiagnosis prints the findings, and returns the exit code as an error.
+// tellDiagnosis prints the findings, how to cure each lack, and which faults this machine can do. It returns the exit
+// code as an error.
 func tellDiagnosis(w io.Writer, d doctor.Diagnosis, asJSON bool) (err error) {
 	if asJSON {
 		err = printJSON(w, d)
 	} else {
-		err = showDiagnosis(w, d)
+		err = table(w, "diagnosis", d)
 	}
 	if err == nil && !d.CanRun() {
 		return verdictError{code: exitEnvironment, err: errSaid}
 	}
 	return err
-}
-
-// showDiagnosis prints the findings, how to cure each lack, and which faults this machine can do.
-func showDiagnosis(w io.Writer, d doctor.Diagnosis) error {
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, f := range d.Findings {
-		mark := "ok"
-		switch {
-		case !f.OK && f.Needed:
-			mark = "LACKS"
-		case !f.OK:
-			mark = "weak"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\n", mark, f.Name, f.Detail)
-		if f.Cure != "" {
-			fmt.Fprintf(t, "\t\t  %s\n", f.Cure)
-		}
-	}
-	if len(d.Faults) > 0 {
-		fmt.Fprintln(t, "\nfaults")
-	}
-	for _, f := range d.Faults {
-		mark := "can"
-		if !f.Can {
-			mark = "cannot"
-		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", mark, f.Kind, f.Family, f.Lacks)
-	}
-	return t.Flush()
 }

@@ -79,7 +79,6 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	return e.with(runErr)
 }
 
-// plan makes the plan, or reads the plan of the sweep that is continued.
 func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, string, error) {
 	refuse := func(flag, msg, hint string) (*series.SweepPlan, string, error) {
 		return nil, "", &scenario.InputError{Flag: flag, Msg: msg, Hint: hint}

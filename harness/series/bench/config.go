@@ -86,7 +86,6 @@ func (c Config) Turns() []Turn {
 	return all
 }
 
-// of returns the scenario of a side.
 func (c Config) of(side string) *scenario.Scenario {
 	if side == Head {
 		return c.Head
@@ -103,7 +102,6 @@ func (c Config) beside() *scenario.Scenario {
 	return c.Head
 }
 
-// sides returns the names of the sides.
 func (c Config) sides() []string {
 	if c.Head == nil {
 		return []string{Base}

@@ -41,7 +41,6 @@ type driver struct {
 	session  *session
 }
 
-// say writes an answer.
 func (d *driver) say(words ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

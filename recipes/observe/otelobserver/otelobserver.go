@@ -88,7 +88,6 @@ func (m *instruments) observe(e observe.Event) {
 	}
 }
 
-// of returns the attributes of a measurement of a lock.
 func (m *instruments) of(e observe.Event, more ...attribute.KeyValue) metric.MeasurementOption {
 	attrs := append(more, attribute.String("lock.recipe", e.Recipe))
 	if m.byLock {

@@ -235,7 +235,6 @@ func (o *Outlet) Filled() {
 	w.stir()
 }
 
-// take collects.
 func (o *Outlet) take() {
 	o.host.w.mu.Lock()
 	o.waiting = false
