@@ -66,6 +66,7 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 		s.OverlapsUnexplained = &b.unexplained
 	}
 
+	among := evidence.Count(int64(b.holds), "hold", "holds")
 	v := evidence.Verdict{Count: b.count, Findings: append(b.bad, b.good...), Harms: b.harms,
 		Violation: d.Facts.Exclusive && b.unexplained > 0}
 	switch {
@@ -78,17 +79,15 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 	case b.count > 0:
 		v.Result, v.Summary = evidence.Fail, b.summary()
 	case doubts != "":
-		v.Setf(evidence.Unknown, "no overlap among %s, but %s", evidence.Count(int64(b.holds), "hold", "holds"), doubts)
+		v.Setf(evidence.Unknown, "no overlap among %s, but %s", among, doubts)
 	case b.holds == 0:
 		v.Setf(evidence.Unknown, "no client got a lock")
 	case b.open() != "":
-		v.Setf(evidence.Unknown, "no certain overlap among %s, but %s", evidence.Count(int64(b.holds), "hold", "holds"),
-			b.open())
+		v.Setf(evidence.Unknown, "no certain overlap among %s, but %s", among, b.open())
 	case !d.Whole:
-		v.Setf(evidence.Unknown, "no overlap among %s, but the history is not complete",
-			evidence.Count(int64(b.holds), "hold", "holds"))
+		v.Setf(evidence.Unknown, "no overlap among %s, but the history is not complete", among)
 	default:
-		v.Setf(evidence.Pass, "no overlap among %s%s", evidence.Count(int64(b.holds), "hold", "holds"), b.close())
+		v.Setf(evidence.Pass, "no overlap among %s%s", among, b.close())
 	}
 	return v
 }

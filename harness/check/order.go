@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"sort"
 
@@ -181,11 +180,9 @@ func headBefore(queue *nodes.Lane, zxid int64) *nodes.Span {
 }
 
 func passedBy(d *evidence.Digest, a *history.Acquisition, lease, head *nodes.Span) evidence.Finding {
-	return evidence.Finding{
-		Kind: evidence.KindInversion, Lock: a.Lock, At: a.Invoked, Until: a.Returned, Cause: evidence.CauseNone,
-		Clients: []string{a.Client}, Tokens: []int64{a.Token}, Events: d.EventsOf(a),
-		Zxids: evidence.ZxidWords([]int64{head.From, lease.Czxid}),
-		Text: fmt.Sprintf("%s got a permit of %s at zxid %s, when the head of the queue was %s of %s, since zxid %s",
-			evidence.Holder(a), a.Lock, evidence.Zxid(lease.Czxid), head.Name(), d.Whose(head.Owner), evidence.Zxid(head.From)),
-	}
+	f := d.FindingOf(evidence.KindInversion, a, a.Invoked, a.Returned,
+		"%s got a permit of %s at zxid %s, when the head of the queue was %s of %s, since zxid %s", evidence.Holder(a),
+		a.Lock, evidence.Zxid(lease.Czxid), head.Name(), d.Whose(head.Owner), evidence.Zxid(head.From))
+	f.Zxids = evidence.ZxidWords([]int64{head.From, lease.Czxid})
+	return f
 }

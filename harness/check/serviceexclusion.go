@@ -241,22 +241,9 @@ func (b *backing) add(a *history.Acquisition, w *evidence.Proof, f evidence.Find
 	}
 }
 
-func (b *backing) finding(kind evidence.Kind, a *history.Acquisition) evidence.Finding {
-	return evidence.Finding{
-		Kind:    kind,
-		Lock:    a.Lock,
-		At:      a.Invoked,
-		Until:   a.Returned,
-		Cause:   evidence.CauseNone,
-		Clients: []string{a.Client},
-		Tokens:  []int64{a.Token},
-		Events:  b.EventsOf(a),
-	}
-}
-
 // unbacked says what is wrong with a grant.
 func (b *backing) unbacked(a *history.Acquisition, w *evidence.Proof) evidence.Finding {
-	f := b.finding(evidence.KindGrantWithoutZnode, a)
+	f := b.FindingOf(evidence.KindGrantWithoutZnode, a, a.Invoked, a.Returned, "")
 	var zxids []int64
 	if c := w.Best; c != nil {
 		zxids = append(zxids, c.Czxid)
@@ -300,19 +287,19 @@ func (b *backing) unbacked(a *history.Acquisition, w *evidence.Proof) evidence.F
 // outlived says how a hold lost its znode, and for how long its client believed in it all the same.
 func (b *backing) outlived(a *history.Acquisition, end *nodes.End, until, allowed int64,
 	x evidence.Explanation) evidence.Finding {
-	f := b.finding(evidence.KindHoldOutlivedZnode, a)
 	at := b.Transactions.Clock.At(end.Time)
-	f.At, f.Until, f.Zxids = at, until, evidence.ZxidWords(append([]int64{end.Zxid}, x.Zxids...))
-	if x.Fault != nil {
-		f.Fault = x.Fault.ID
-		f.Events = append(f.Events, x.Fault.Events...)
-	}
 	what := "znode was gone"
 	if b.Servers == nil {
 		what = "session had ended"
 	}
-	f.Text = fmt.Sprintf("%s believed that it held %s for %s after its %s at zxid %s (%s); %s", evidence.Holder(a), a.Lock,
+	f := b.FindingOf(evidence.KindHoldOutlivedZnode, a, at, until,
+		"%s believed that it held %s for %s after its %s at zxid %s (%s); %s", evidence.Holder(a), a.Lock,
 		evidence.Millis(until-at), what, evidence.Zxid(end.Zxid), evidence.Seconds(at), x.Text)
+	f.Zxids = evidence.ZxidWords(append([]int64{end.Zxid}, x.Zxids...))
+	if x.Fault != nil {
+		f.Fault = x.Fault.ID
+		f.Events = append(f.Events, x.Fault.Events...)
+	}
 	if allowed > at+b.Transactions.Clock.Err {
 		f.Text += fmt.Sprintf("; it must have learned of its loss by %s", evidence.Seconds(allowed))
 	}
@@ -330,11 +317,11 @@ func (b *backing) release(a *history.Acquisition) {
 		return
 	}
 	if b.unreported++; len(b.told) < evidence.MaxFindings {
-		f := b.finding(evidence.KindLostUnreported, a)
-		f.At, f.Until, f.Zxids = at, a.ReleaseReturned, evidence.ZxidWords([]int64{end.Zxid})
-		f.Text = fmt.Sprintf("the release of %s by %s at %s succeeded, although its hold had ended %s before, at zxid %s "+
-			"(%v)", a.Lock, evidence.Holder(a), evidence.Seconds(a.ReleaseInvoked),
-			evidence.Millis(a.ReleaseInvoked-at), evidence.Zxid(end.Zxid), end.Cause)
+		f := b.FindingOf(evidence.KindLostUnreported, a, at, a.ReleaseReturned,
+			"the release of %s by %s at %s succeeded, although its hold had ended %s before, at zxid %s (%v)", a.Lock,
+			evidence.Holder(a), evidence.Seconds(a.ReleaseInvoked), evidence.Millis(a.ReleaseInvoked-at),
+			evidence.Zxid(end.Zxid), end.Cause)
+		f.Zxids = evidence.ZxidWords([]int64{end.Zxid})
 		b.told = append(b.told, f)
 	}
 }

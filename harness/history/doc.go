@@ -26,6 +26,7 @@
 //	host-clock                           [ClockReading]              [Event.ClockReading]
 //	final                                [Final]                     [Event.Final]
 //	hiccups                              [Hiccups]                   [Event.Hiccups]
+//	driver                               [Driver]                    [Event.Driver]
 //
 // The remaining ops carry one value or none. Each has a function that makes its event, and a method of Event that
 // returns the value: [PhaseBegins] and [Event.Phase], for instance. A method that reads a payload means something only

@@ -26,6 +26,7 @@ func TestPayloads(t *testing.T) {
 	}
 	aim := FaultStep{Op: OpFaultAim, ID: "f1", Fault: "pause", Hosts: []string{"zk1"}, Leads: true}
 	permitted := Access{Value: 7, Slot: NewSlot(1), Detail: "stale"}
+	driver := Driver{Command: "lock -v", Scope: "per-client", Declares: "layout=queue pings"}
 	appended := Access{Value: 7, Behind: NewBehind(6)}
 	for _, c := range []struct {
 		event Event
@@ -53,6 +54,8 @@ func TestPayloads(t *testing.T) {
 		{PhaseBegins(5, PhaseDrain), func(e *Event) any { return e.Phase() }, PhaseDrain},
 		{Ends(EndInterrupt, ""), func(e *Event) any { return e.Ending() }, EndInterrupt},
 		{Ends(EndSpared, "slow"), func(e *Event) any { return e.EndedBecause() }, "slow"},
+		{driver.Event(), func(e *Event) any { return [3]any{e.Driver(), e.Driver().Pings(), e.Driver().Shared()} },
+			[3]any{driver, true, false}},
 		{Ping{Server: "zk1", Node: "/p", Took: 5}.Event(7), func(e *Event) any { return e.Ping() },
 			Ping{Server: "zk1", Node: "/p", Took: 5}},
 		{Ping{Server: "zk1", Took: 5}.Event(7), func(e *Event) any { return [2]any{e.Ping(), e.Kind} },

@@ -1,6 +1,10 @@
 package history
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // The ops of a client process, and of the resource, about the run.
 const (
@@ -10,6 +14,7 @@ const (
 	OpFinal   Op = "final"   // Info, after all clients ended: what a lock protected in the end; see Final
 	OpElement Op = "element" // Info: the next element of a lock's list, as it was then
 	OpLayout  Op = "layout"  // Info: the command of a foreign lock declares by which znodes its clients contend
+	OpDriver  Op = "driver"  // Info: the command of a foreign lock has greeted; see [Driver]
 )
 
 // The ops of the harness about the run.
@@ -75,6 +80,28 @@ func LayoutDeclared(layout string) Event { return Event{Op: OpLayout, Detail: la
 
 // Layout is the layout that was declared, of an event of [OpLayout].
 func (e *Event) Layout() string { return e.Detail }
+
+// A Driver is the command of a foreign lock, as it greets. A client process records each greeting once, however often
+// it starts the command.
+type Driver struct {
+	Command  string
+	Scope    string // per-client, or per-process for one command that serves all clients of the process
+	Declares string // words with spaces in between: layout=queue, pings
+}
+
+// Event returns the event that records it.
+func (d Driver) Event() Event {
+	return Event{Op: OpDriver, Target: d.Command, Mode: Mode(d.Scope), Detail: d.Declares}
+}
+
+// Driver returns the payload of an event of [OpDriver].
+func (e *Event) Driver() Driver { return Driver{e.Target, string(e.Mode), e.Detail} }
+
+// Pings reports whether it answers pings, so that its standstills are recorded.
+func (d Driver) Pings() bool { return slices.Contains(strings.Fields(d.Declares), "pings") }
+
+// Shared reports whether one command serves all clients of the process.
+func (d Driver) Shared() bool { return d.Scope == "per-process" }
 
 // Resized is the event that a semaphore has so many permits from now on.
 func Resized(lock string, permits int) Event {

@@ -34,6 +34,15 @@ func (p *process) meter(ctx context.Context, w window) func() error {
 	}
 }
 
+// driverGreeted records how the command of a lock greets, once. An error of the record shows in the next event.
+func (p *process) driverGreeted(scope, declares string) {
+	command := append([]string{filepath.Base(p.cfg.Command[0])}, p.cfg.Command[1:]...)
+	e := history.Driver{Command: strings.Join(command, " "), Scope: scope, Declares: declares}.Event()
+	if _, recorded := p.greeted.LoadOrStore(e, true); !recorded {
+		_ = p.rec.Record(e)
+	}
+}
+
 // driverAnswered records that the command of a lock stood still: an answer to a ping took too long. If that cannot
 // be recorded, the next event cannot either, and says so.
 func (p *process) driverAnswered(took time.Duration) {

@@ -52,6 +52,7 @@ type process struct {
 	open     lock.Opener
 	guard    guard.Guard
 	foreign  *foreign.Driver // of the lock's command; nil if the recipe is ours
+	greeted  sync.Map        // its greetings that are recorded
 	resource protected
 	chooser  *workloads.Chooser // of the locks
 	sessions []*lock.Sharing    // of the clients, in groups
@@ -127,7 +128,7 @@ func (p *process) live(ctx context.Context) (err error) {
 	defer r.Close()
 	p.resource = r
 	if len(p.cfg.Command) > 0 {
-		c := foreign.Config{Argv: p.cfg.Command, Stderr: os.Stderr, Answered: p.driverAnswered}
+		c := foreign.Config{Argv: p.cfg.Command, Stderr: os.Stderr, Greeted: p.driverGreeted, Answered: p.driverAnswered}
 		if p.cfg.Credential != "" {
 			c.Env = []string{agent.EnvCredential + "=" + string(p.cfg.Credential)}
 		}

@@ -20,8 +20,10 @@ type Config struct {
 	Env []string
 	// Stderr gets what the command writes to its standard error; nil = it is dropped.
 	Stderr io.Writer
-	// Answered is told how long the command took to answer each ping, if it declared that it answers them; nil = it is
-	// not pinged. It must not block.
+	// Greeted is told of each greeting: its scope, and what it declares. Nil = it is not told.
+	Greeted func(scope, declares string)
+	// Answered is told how long the command took to answer each ping, if it declared that it answers them, and how long
+	// it had not answered the last one when it ended; nil = it is not pinged. It must not block.
 	Answered func(took time.Duration)
 
 	tick time.Duration // unit of the time limits; 0 = a second
@@ -84,10 +86,11 @@ func (d *Driver) process(ctx context.Context) (p *process, shared bool, err erro
 			return nil, false, err
 		}
 		d.known, d.layout, d.pings = true, p.layout, p.pings
-		if p.perProcess {
+		shared = p.scope == perProcess
+		if shared {
 			d.shared = p
 		}
-		return p, p.perProcess, nil
+		return p, shared, nil
 	}
 	d.mu.Unlock()
 	p, err = startProcess(ctx, d.cfg)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -164,6 +165,54 @@ func TestPings(t *testing.T) {
 		t.Errorf("the first answer took %v", first)
 	}
 	<-took // and it goes on
+}
+
+// A command that stands still until it is killed has not answered its last ping by then.
+func TestStandstillUntilTheEnd(t *testing.T) {
+	const script = `echo locklab-lock 1 per-client pings
+	while read -r verb id rest; do
+	  case $verb in
+	  ping) echo pong ;;
+	  open) echo "opened $id"; kill -STOP $$ ;;
+	  esac
+	done`
+	var took []time.Duration // those after the open are recorded before its end has returned
+	var greeting string
+	opened := make(chan struct{})
+	d, err := NewDriver(Config{
+		Argv:    []string{"sh", "-c", script},
+		Greeted: func(scope, declares string) { greeting = scope + "; " + declares },
+		Answered: func(d time.Duration) {
+			select {
+			case <-opened:
+				took = append(took, d)
+			default:
+			}
+		},
+		tick: 200 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Open(within(t), SessionConfig{Servers: []string{"zk1:2181"}, Paths: []string{"/l"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(opened)
+	for ctx := within(t); !s.p.pinged.Load(); {
+		if ctx.Err() != nil {
+			t.Fatal("it is not pinged")
+		}
+		runtime.Gosched()
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Close(ended); err == nil {
+		t.Error("a command that stands still has confirmed a close")
+	}
+	if len(took) != 1 || took[0] <= 0 || greeting != "per-client; pings" {
+		t.Errorf("the pings after the open took %v; greeting %q", took, greeting)
+	}
 }
 
 func TestClientsOfOneProcess(t *testing.T) {

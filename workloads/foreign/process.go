@@ -32,25 +32,27 @@ const maxLine = 64 << 10
 
 // process is one running command.
 type process struct {
-	cfg        Config
-	cmd        *exec.Cmd
-	in, out    *os.File
-	said       tail // of its standard error
-	perProcess bool
-	layout     nodes.Layout  // that it has declared; empty = none
-	pings      bool          // it answers pings
-	pinged     atomic.Bool   // the answer to a ping is due
-	pongs      chan struct{} // the answers
-	greeted    chan struct{} // closed when it has greeted
-	exited     chan struct{} // closed when it has been waited for
-	done       chan struct{} // closed when it can no longer be used; err says why
-	running    sync.WaitGroup
+	cfg      Config
+	cmd      *exec.Cmd
+	in, out  *os.File
+	said     tail          // of its standard error
+	scope    string        // perClient or perProcess
+	declares string        // the rest of its greeting
+	layout   nodes.Layout  // that it has declared; empty = none
+	pings    bool          // it answers pings
+	pinged   atomic.Bool   // the answer to a ping is due
+	pongs    chan struct{} // the answers
+	greeted  chan struct{} // closed when it has greeted
+	ends     sync.Once
+	ending   chan struct{} // closed when it is told to end
+	exited   chan struct{} // closed when it has been waited for
+	done     chan struct{} // closed when it can no longer be used; err says why
+	running  sync.WaitGroup
 
 	writing sync.Mutex
 
 	mu       sync.Mutex
 	err      error
-	ending   bool // it was told to end
 	lastID   int64
 	calls    map[int64]*call
 	sessions map[int64]*Session
@@ -60,7 +62,7 @@ type process struct {
 // startProcess starts a command and waits for its greeting.
 func startProcess(ctx context.Context, cfg Config) (*process, error) {
 	p := &process{cfg: cfg, greeted: make(chan struct{}), exited: make(chan struct{}), done: make(chan struct{}),
-		pongs: make(chan struct{}, 1),
+		pongs: make(chan struct{}, 1), ending: make(chan struct{}),
 		calls: map[int64]*call{}, sessions: map[int64]*Session{}, late: map[int64]bool{}}
 	p.cmd = exec.Command(cfg.Argv[0], cfg.Argv[1:]...)
 	p.cmd.Dir, p.cmd.Env = cfg.Dir, append(os.Environ(), cfg.Env...)
@@ -95,6 +97,9 @@ func startProcess(ctx context.Context, cfg Config) (*process, error) {
 	defer close(waited)
 	select {
 	case <-p.greeted:
+		if cfg.Greeted != nil {
+			cfg.Greeted(p.scope, p.declares)
+		}
 		if p.pings && cfg.Answered != nil {
 			p.running.Go(p.watch)
 		}
@@ -200,15 +205,14 @@ func (p *process) over(err error) error {
 	case <-p.exited:
 	case <-p.after(p.exited, 1):
 	}
-	p.mu.Lock()
-	ending := p.ending
-	p.mu.Unlock()
 	select {
 	case <-p.exited:
-		if ending {
+		select {
+		case <-p.ending:
 			return errEnded
+		default:
+			return p.broken(fmt.Errorf("it has ended: %s", p.cmd.ProcessState))
 		}
-		return p.broken(fmt.Errorf("it has ended: %s", p.cmd.ProcessState))
 	default:
 	}
 	if err != nil {
@@ -252,12 +256,11 @@ func (p *process) take(line string) error {
 // greet reads the greeting.
 func (p *process) greet(line string) error {
 	rest, greets := strings.CutPrefix(line, greeting)
-	scope, rest, _ := strings.Cut(rest, " ")
-	if !greets || scope != perClient && scope != perProcess {
+	p.scope, p.declares, _ = strings.Cut(rest, " ")
+	if !greets || p.scope != perClient && p.scope != perProcess {
 		return fmt.Errorf("expected %q or %q", greeting+perClient, greeting+perProcess)
 	}
-	p.perProcess = scope == perProcess
-	for declares := range strings.FieldsSeq(rest) {
+	for declares := range strings.FieldsSeq(p.declares) {
 		text, is := strings.CutPrefix(declares, declaresLayout)
 		switch {
 		case declares == declaresPings:
@@ -282,23 +285,27 @@ const pingEvery = 100 * time.Millisecond
 func (p *process) watch() {
 	t := time.NewTicker(pingEvery)
 	defer t.Stop()
-	for {
+	for over := false; !over; {
 		select {
 		case <-t.C:
+		case <-p.ending:
+			return
 		case <-p.done:
 			return
 		}
-		sent := time.Now()
+		sent, pongs := time.Now(), p.pongs
 		p.pinged.Store(true)
 		if p.write([]byte(ping+"\n")) != nil {
-			return // whoever has a request finds out why
+			pongs = nil // whoever has a request finds out why
 		}
+		over = true
 		select {
-		case <-p.pongs:
-			p.cfg.Answered(time.Since(sent))
+		case <-pongs:
+			over = false
+		case <-p.ending: // it may be slow to exit
 		case <-p.done:
-			return
 		}
+		p.cfg.Answered(time.Since(sent)) // or it stood still until then
 	}
 }
 
@@ -342,9 +349,7 @@ func (p *process) notSent(err error) error {
 
 // end tells the command to exit, and kills it if it does not.
 func (p *process) end() {
-	p.mu.Lock()
-	p.ending = true
-	p.mu.Unlock()
+	p.ends.Do(func() { close(p.ending) })
 	if p.failure() == nil {
 		_ = p.send("end")
 		p.in.Close()

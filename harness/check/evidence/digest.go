@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"locklab/harness/history"
 	"locklab/reports/words"
@@ -260,6 +261,12 @@ func (d *Digest) EventsOf(a *history.Acquisition) []history.Event {
 	return found
 }
 
+// FindingOf is a finding about an acquisition, from one instant to another, that nothing explains.
+func (d *Digest) FindingOf(kind Kind, a *history.Acquisition, from, until int64, format string, args ...any) Finding {
+	return Finding{Kind: kind, Lock: a.Lock, At: from, Until: until, Cause: CauseNone, Clients: []string{a.Client},
+		Tokens: []int64{a.Token}, Events: d.EventsOf(a), Text: fmt.Sprintf(format, args...)}
+}
+
 // Number sets the numbers that the findings' events have in the history.
 func (d *Digest) Number(all []Finding) {
 	for i := range all {
@@ -296,19 +303,22 @@ func (d *Digest) OnlyClients(f *Fault) bool {
 	return len(f.Targets) > 0
 }
 
-// Stillness are the times in which a process recorded that it stood still for at least a tick.
-func (d *Digest) Stillness() []Span {
-	var all []Span
+// Stillness are the times in which a process, and so perhaps the machine, recorded that it stood still for that long.
+func (d *Digest) Stillness(least time.Duration) (all []Span) {
 	for _, process := range SortedKeys(d.Hiccups) {
-		all = append(all, d.StillnessOf(process)...)
+		all = append(all, d.stillnessOf(process, least)...)
 	}
 	return all
 }
 
-// StillnessOf is the stillness of one process.
-func (d *Digest) StillnessOf(process string) (all []Span) {
+// StillnessOf are the times in which one process recorded that it stood still for at least a tick.
+func (d *Digest) StillnessOf(process string) []Span {
+	return d.stillnessOf(process, Standstill(d.Facts.Tick))
+}
+
+func (d *Digest) stillnessOf(process string, least time.Duration) (all []Span) {
 	for _, e := range d.Hiccups[process] {
-		if over := e.Hiccup(); over >= Standstill(d.Facts.Tick) {
+		if over := e.Hiccup(); over >= least {
 			all = append(all, Span{e.At - int64(over), e.At})
 		}
 	}

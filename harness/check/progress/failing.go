@@ -98,13 +98,10 @@ func (l *LivenessJudge) excusesErrors() evidence.Spans {
 }
 
 func (l *LivenessJudge) failingFinding(lock string, run failingRun) evidence.Finding {
-	f := evidence.Finding{
-		Kind: evidence.KindFailing, Lock: lock, At: run.first.Invoked, Until: run.last.Returned, Cause: evidence.CauseNone,
-		Clients: []string{run.first.Client}, Tokens: []int64{0}, Events: l.EventsOf(run.first),
-		Text: fmt.Sprintf("%s failed %s and granted none in the %s from %s, though nobody held it; the first, of %s: %q",
-			lock, evidence.Count(run.n, "attempt", "attempts"), evidence.Length(run.last.Returned-run.first.Invoked),
-			evidence.Seconds(run.first.Invoked), run.first.Client, Brief(run.first.Error)),
-	}
+	f := l.FindingOf(evidence.KindFailing, run.first, run.first.Invoked, run.last.Returned,
+		"%s failed %s and granted none in the %s from %s, though nobody held it; the first, of %s: %q",
+		lock, evidence.Count(run.n, "attempt", "attempts"), evidence.Length(run.last.Returned-run.first.Invoked),
+		evidence.Seconds(run.first.Invoked), run.first.Client, Brief(run.first.Error))
 	l.blameServer(&f)
 	return f
 }

@@ -141,17 +141,6 @@ func (l *LivenessJudge) aftermaths() []evidence.Span {
 	return all
 }
 
-// stalled are the times in which a process, and so perhaps the machine, stood still by its own record.
-func stalled(d *evidence.Digest) evidence.Spans {
-	var all []evidence.Span
-	for _, of := range d.Hiccups {
-		for _, e := range of {
-			all = append(all, evidence.Span{From: e.At - int64(e.Hiccup()), Until: e.At})
-		}
-	}
-	return evidence.Merged(all)
-}
-
 // handOffs judges the run's ordinary hand-offs together. They are slow, which is a finding,
 //
 //   - if they took longer after a confirmed release than 1 s and ten times the run's own median, of which 0.1 s count
@@ -168,7 +157,7 @@ func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, sai
 		return nil, "", nil
 	}
 	slices.SortFunc(all, func(a, b handedOver) int { return cmp.Compare(a.granted, b.granted) })
-	still := stalled(l.Digest)
+	still := evidence.Merged(l.Stillness(0))
 	after, whole, lock := make([]int64, len(all)), make([]int64, len(all)), make([]int64, len(all))
 	for i := range all {
 		h := &all[i]
@@ -223,12 +212,9 @@ func (l *LivenessJudge) eligible(a *history.Acquisition) int64 {
 }
 
 func (l *LivenessJudge) slowHandOff(h *handedOver, took int64, since string) evidence.Finding {
-	return evidence.Finding{
-		Kind: evidence.KindSlowHandOff, Lock: h.to.Lock, At: h.called, Until: h.granted, Cause: evidence.CauseNone,
-		Clients: []string{h.to.Client}, Tokens: []int64{h.to.Token}, Events: l.EventsOf(h.to),
-		Text: fmt.Sprintf("%s was handed to %s at %s, %s after %s, though a client waited for it and no fault was in force",
-			h.to.Lock, h.to.Client, evidence.Seconds(h.granted), evidence.Length(took), since),
-	}
+	return l.FindingOf(evidence.KindSlowHandOff, h.to, h.called, h.granted,
+		"%s was handed to %s at %s, %s after %s, though a client waited for it and no fault was in force",
+		h.to.Lock, h.to.Client, evidence.Seconds(h.granted), evidence.Length(took), since)
 }
 
 // median is the middle one of some numbers, the lower one of two.
@@ -342,15 +328,12 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 		if n == 0 || l.Disturbed(a.Invoked, first.Returned, a.Process) {
 			continue
 		}
-		f := evidence.Finding{
-			Kind: evidence.KindPassedOver, Lock: lock, At: a.Invoked, Until: until, Cause: evidence.CauseNone,
-			Clients: []string{a.Client, first.Client}, Tokens: []int64{a.Token, first.Token},
-			Events: append(l.EventsOf(a), l.EventsOf(first)...),
-			Text: fmt.Sprintf("%s waited for %s from %s to %s, and meanwhile it was granted %s to clients that asked for it "+
-				"later, first to %s at %s", a.Client, lock, evidence.Seconds(a.Invoked), evidence.Seconds(until), evidence.Count(n,
-				"time", "times"),
-				first.Client, evidence.Seconds(first.Returned)),
-		}
+		f := l.FindingOf(evidence.KindPassedOver, a, a.Invoked, until, "%s waited for %s from %s to %s, and meanwhile it "+
+			"was granted %s to clients that asked for it later, first to %s at %s", a.Client, lock,
+			evidence.Seconds(a.Invoked), evidence.Seconds(until), evidence.Count(n, "time", "times"), first.Client,
+			evidence.Seconds(first.Returned))
+		f.Clients, f.Tokens = append(f.Clients, first.Client), append(f.Tokens, first.Token)
+		f.Events = append(f.Events, l.EventsOf(first)...)
 		l.blameServer(&f)
 		found = append(found, f)
 	}

@@ -277,19 +277,10 @@ func (l *LivenessJudge) unnoticed(lock string, lane *nodes.Lane, all []*history.
 		}
 		blocks := append(l.blocks([]*history.Acquisition{a}, false), l.silenced(a)...)
 		if quiet := l.longestQuiet(blocks, from, until); quiet > l.Bound {
-			f := evidence.Finding{
-				Kind:    evidence.KindUnnoticed,
-				Lock:    lock,
-				At:      from,
-				Until:   until,
-				Cause:   evidence.CauseNone,
-				Clients: []string{a.Client},
-				Tokens:  []int64{s.Czxid},
-				Zxids:   evidence.ZxidWords([]int64{s.Czxid, s.From, s.To}),
-				Events:  l.EventsOf(a),
-				Text: fmt.Sprintf("%s's znode %s was eligible since zxid %s (%s), and for %s its acquire did not return",
-					a.Client, s.Name(), evidence.Zxid(s.From), evidence.Seconds(from), evidence.Length(quiet)),
-			}
+			f := l.FindingOf(evidence.KindUnnoticed, a, from, until,
+				"%s's znode %s was eligible since zxid %s (%s), and for %s its acquire did not return",
+				a.Client, s.Name(), evidence.Zxid(s.From), evidence.Seconds(from), evidence.Length(quiet))
+			f.Tokens, f.Zxids = []int64{s.Czxid}, evidence.ZxidWords([]int64{s.Czxid, s.From, s.To})
 			l.blameServer(&f) // a client whose server shows another znode ahead of its own is right to wait
 			found = append(found, f)
 		}
@@ -357,27 +348,12 @@ func (l *LivenessJudge) clientDisturbances() []evidence.Span {
 
 // longestQuiet is the longest time between from and until that none of the spells has.
 func (l *LivenessJudge) longestQuiet(all []evidence.Span, from, until int64) int64 {
-	var edges []znodeChange
-	for _, t := range all {
-		if t.From < until && t.Until > from {
-			edges = append(edges, znodeChange{at: t.From, blocked: 1}, znodeChange{at: t.Until, blocked: -1})
-		}
-	}
-	slices.SortStableFunc(edges, func(a, b znodeChange) int { return cmp.Compare(a.at, b.at) })
 	var longest int64
-	blocked := 0
-	for _, e := range edges {
-		if blocked == 0 {
-			longest = max(longest, min(e.at, until)-from)
-		}
-		if blocked += e.blocked; blocked == 0 {
-			from = max(from, e.at)
-		}
+	for _, t := range evidence.Merged(slices.Clone(all)) {
+		longest = max(longest, min(t.From, until)-from)
+		from = max(from, t.Until)
 	}
-	if blocked == 0 {
-		longest = max(longest, until-from)
-	}
-	return longest
+	return max(longest, until-from)
 }
 
 // witnessStall adds to a stall which znodes were eligible at the servers for half of it, and whether the servers

@@ -48,16 +48,7 @@ func (l *LivenessJudge) progress(heal int64) (stuck []evidence.Finding, doubts [
 			continue
 		}
 		late = append(late, client)
-		f := evidence.Finding{
-			Kind:    evidence.KindNoProgress,
-			Lock:    a.Lock,
-			At:      heal,
-			Until:   until,
-			Cause:   evidence.CauseNone,
-			Clients: []string{client},
-			Events:  l.EventsOf(a),
-			Text:    client + " got no lock " + during + others,
-		}
+		f := l.FindingOf(evidence.KindNoProgress, a, heal, until, "%s got no lock %s%s", client, during, others)
 		said := f.Text
 		if l.blameServer(&f) {
 			excused, server = append(excused, client), cmp.Or(server, strings.TrimPrefix(f.Text, said))

@@ -78,12 +78,9 @@ func (l *LivenessJudge) refusal(a *history.Acquisition, since int64) evidence.Fi
 	if since != math.MinInt64 {
 		free = "been free since " + evidence.Seconds(since)
 	}
-	return evidence.Finding{
-		Kind: evidence.KindRefused, Lock: a.Lock, At: a.Invoked, Until: a.Returned, Cause: evidence.CauseNone,
-		Clients: []string{a.Client}, Tokens: []int64{a.Token}, Events: l.EventsOf(a),
-		Text: fmt.Sprintf("%s was refused %s as busy at %s, though it had %s and no other client asked for it then", a.Client,
-			a.Lock, evidence.Seconds(a.Returned), free),
-	}
+	return l.FindingOf(evidence.KindRefused, a, a.Invoked, a.Returned,
+		"%s was refused %s as busy at %s, though it had %s and no other client asked for it then", a.Client, a.Lock,
+		evidence.Seconds(a.Returned), free)
 }
 
 // inVain says where a free lock was asked for again and again in vain.
@@ -144,12 +141,9 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 			l.Digest.Disturbed(a.Returned, a.Lost, a.Process) {
 			continue
 		}
-		f := evidence.Finding{
-			Kind: evidence.KindLostWithoutCause, Lock: a.Lock, At: a.Returned, Until: a.Lost, Cause: evidence.CauseNone,
-			Clients: []string{a.Client}, Tokens: []int64{a.Token}, Events: l.EventsOf(a),
-			Text: fmt.Sprintf("%s was told at %s that it had lost %s, which it had had since %s, and nothing can have cost it "+
-				"the lock", evidence.Holder(a), evidence.Seconds(a.Lost), a.Lock, evidence.Seconds(a.Returned)),
-		}
+		f := l.FindingOf(evidence.KindLostWithoutCause, a, a.Returned, a.Lost,
+			"%s was told at %s that it had lost %s, which it had had since %s, and nothing can have cost it the lock",
+			evidence.Holder(a), evidence.Seconds(a.Lost), a.Lock, evidence.Seconds(a.Returned))
 		if l.Transactions.Whole() {
 			found = append(found, f)
 		} else if len(doubts) == 0 {

@@ -79,7 +79,7 @@ func judgeServiceLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdi
 // serviceQuiet is how much of the time between two instants no fault of a server was in force and no process stood
 // still. A fault counts from its request to its heal, because what the servers do afterwards is in question here.
 func serviceQuiet(d *evidence.Digest, from, until int64) int64 {
-	disturbed := d.Stillness()
+	disturbed := d.Stillness(evidence.Standstill(d.Facts.Tick))
 	for _, f := range serverFaults(d) {
 		end := f.Healed
 		switch known := f.NeverHappened(); {
@@ -93,11 +93,7 @@ func serviceQuiet(d *evidence.Digest, from, until int64) int64 {
 		}
 		disturbed = append(disturbed, evidence.Span{From: f.Began(), Until: end})
 	}
-	quiet := until - from
-	for _, s := range evidence.Merged(disturbed) {
-		quiet -= max(0, min(s.Until, until)-max(s.From, from))
-	}
-	return quiet
+	return until - from - evidence.Merged(disturbed).Within(from, until)
 }
 
 // serverFaults are the faults that may have struck a server.
