@@ -1,149 +1,104 @@
 package result
 
 import (
-	"fmt"
+	"cmp"
+	_ "embed"
 	"slices"
 	"strings"
 
 	"locklab/harness/check"
 	"locklab/harness/history"
+	"locklab/reports/doc"
 	"locklab/reports/measure"
 	"locklab/reports/words"
 )
 
+//go:embed headline.tmpl
+var headlineText string
+
+var headlines = doc.NewProse(headlineText, map[string]any{"value": words.Value, "span": words.Duration,
+	"grouped": words.Grouped, "count": words.Count, "were": words.Were, "which": words.Which, "repeated": words.Repeated,
+	"sentence": words.Sentence, "plain": PlainName})
+
 // headline says in a sentence or two what the run showed, for a reader who knows locks but not this tool. It claims
 // nothing that was not measured.
 func headline(r Result, rep check.Report) string {
-	var s []string
-	switch v := rep.Check(check.ServiceLiveness); {
-	case v != nil && v.Outcome() == check.Fail:
-		s = append(s, "Servers that were up did not serve, which is a finding about them and not about the lock: "+
-			words.Sentence(v.Summary))
-	case r.Partial:
-		s = append(s, "The run broke off before its end.")
+	lines := headlines.Lines("headline", story{r, rep})
+	for i := range lines {
+		lines[i] = words.Upper(lines[i])
 	}
-	if failed := r.Failures.Sentence(r.Operations.AcquiredInRun, r.asked); failed != "" {
-		s = append(s, failed)
-	}
-	if rep.Verdict == check.Unknown {
-		s = append(s, unknownSentence(rep))
-	}
-	s = append(s, thresholdSentences(r)...)
-	s = append(s, exclusionSentence(r, rep))
-	s = append(s, serviceSentences(r, rep)...)
-	if d := damageSentence(r); d != "" {
-		s = append(s, d)
-	}
-	if v := rep.Check(check.Effect); v != nil && v.Violation && strayDamage(v.Findings) {
-		s = append(s, "No fault explains all of this damage: what it does not explain is a bug in the lock or in the "+
-			"resource.")
-	}
-	if n := words.Value(r.Safety.OverlapsUnexplained); n > 0 {
-		s = append(s, fmt.Sprintf("No fault explains %s: that is a bug in the lock or in the servers.",
-			words.Which(n, words.Value(r.Safety.Overlaps))))
-	}
-	if rep.Verdict == check.Fail {
-		for i := range rep.Checks {
-			if v := &rep.Checks[i]; v.Outcome() == check.Fail && v.Name != check.BeliefExclusion &&
-				v.Name != check.ServiceExclusion && v.Name != check.Effect && v.Name != check.ServiceLiveness {
-				s = append(s, "The check of "+PlainName(v.Name)+" failed: "+words.Sentence(v.Summary))
-				break
-			}
-		}
-	}
-	return strings.Join(s, " ")
+	return strings.Join(lines, " ")
 }
 
-// thresholdSentences says which thresholds cannot be judged or were missed: the first of each kind, and how many
-// more.
-func thresholdSentences(r Result) []string {
-	var s []string
-	for _, kind := range []struct {
-		verdict check.Result
-		says    string
-	}{{check.Unknown, "Unknown whether %s: %s%s."}, {check.Fail, "Missed: %s, as %s%s."}} {
-		var first *ThresholdLine
-		more := int64(-1)
-		for i := range r.Thresholds {
-			if t := &r.Thresholds[i]; t.Verdict == kind.verdict {
-				if more++; first == nil {
-					first = t
-				}
-			}
-		}
-		if first == nil {
-			continue
-		}
-		others := ""
-		if more > 0 {
-			others = fmt.Sprintf(" (and %s more)", words.Count(more, "threshold"))
-		}
-		s = append(s, fmt.Sprintf(kind.says, first.Expr, first.Reason, others))
+// A story is what the headline tells of.
+type story struct {
+	Result
+	Rep check.Report
+}
+
+// Asked is how many acquisitions were asked for.
+func (s story) Asked() int64 { return s.asked }
+
+// Failed returns the verdict of a check if it failed.
+func (s story) Failed(name string) *check.Verdict {
+	if v := s.Rep.Check(name); v != nil && v.Outcome() == check.Fail {
+		return v
 	}
-	return s
+	return nil
 }
 
-// phrases are what the headline says about exclusion, which means something different in each mode.
-type phrases struct {
-	both  string // what must not happen
-	none  string // it did not happen, in so many acquisitions
-	seen  string // it was not seen to happen
-	still string // what a client believed it still held
+// OtherFailed returns the first failed check of which the headline says nothing else.
+func (s story) OtherFailed() *check.Verdict {
+	told := []string{check.BeliefExclusion, check.ServiceExclusion, check.Effect, check.ServiceLiveness}
+	for i := range s.Rep.Checks {
+		if v := &s.Rep.Checks[i]; s.Rep.Verdict == check.Fail && v.Outcome() == check.Fail && !slices.Contains(told, v.Name) {
+			return v
+		}
+	}
+	return nil
 }
 
-func phrasesFor(modes []history.Mode) phrases {
+// Unclear returns the first check that could not tell.
+func (s story) Unclear() *check.Verdict {
+	for i := range s.Rep.Checks {
+		if v := &s.Rep.Checks[i]; v.Outcome() == check.Unknown {
+			return v
+		}
+	}
+	return nil
+}
+
+// A limit is the first threshold with a verdict, and how many more have it.
+type limit struct {
+	*ThresholdLine
+	More int64
+}
+
+// Limit returns the first threshold with a verdict; nil if there is none.
+func (s story) Limit(verdict check.Result) (first *limit) {
+	for i := range s.Thresholds {
+		switch t := &s.Thresholds[i]; {
+		case t.Verdict != verdict:
+		case first == nil:
+			first = &limit{t, 0}
+		default:
+			first.More++
+		}
+	}
+	return first
+}
+
+// Mode says what exclusion means in the run: what must not happen is something else in each mode.
+func (s story) Mode() string {
 	switch {
-	case slices.Equal(modes, []history.Mode{history.ModePermit}):
-		return phrases{"Clients believed they held more permits than there are",
-			"No more permits were believed held than there are",
-			"No more permits were seen to be believed held than there are", "a permit"}
-	case slices.Contains(modes, history.ModePermit):
-		return phrases{"Clients believed they held locks that exclude each other",
-			"No clients believed at once that they held locks that exclude each other",
-			"No clients were seen to hold at once locks that exclude each other", "a lock"}
-	case slices.Contains(modes, history.ModeRead):
-		return phrases{"A writer and another client believed they held the lock at once",
-			"No writer believed it held the lock while another client did",
-			"No writer was seen to hold the lock while another client did", "the lock"}
+	case slices.Equal(s.modes, []history.Mode{history.ModePermit}):
+		return "permits"
+	case slices.Contains(s.modes, history.ModePermit):
+		return "some permits"
+	case slices.Contains(s.modes, history.ModeRead):
+		return "readers"
 	}
-	return phrases{"Two clients believed they held the lock at once", "No two clients believed they held the lock at once",
-		"No two clients were seen to hold the lock at once", "the lock"}
-}
-
-func exclusionSentence(r Result, rep check.Report) string {
-	acquired := r.Operations.AcquiredInRun
-	say := phrasesFor(r.modes)
-	switch n := r.Safety.Overlaps; {
-	case acquired == 0 && r.asked == 0:
-		return "No acquisitions were recorded."
-	case acquired == 0:
-		return "No client got a lock."
-	case n == nil:
-		return fmt.Sprintf("%s; whether two clients held a lock at once was not judged.",
-			words.Count(acquired, "acquisition"))
-	case *n == 0 && undecided(rep):
-		return fmt.Sprintf("%s in %s, but the record does not rule it out.", say.seen, words.Count(acquired, "acquisition"))
-	case *n == 0:
-		return fmt.Sprintf("%s in %s.", say.none, words.Count(acquired, "acquisition"))
-	case *n == 1:
-		s := say.both
-		if d := r.Safety.MaxOverlapNs; d != nil {
-			s += " for " + words.Duration(*d)
-		}
-		return s + because(r, rep) + "."
-	default:
-		s := say.both + ", " + words.Grouped(*n) + " times"
-		if holds, together, ok := sameHolder(r, rep); ok && holds == 1 {
-			s = fmt.Sprintf("One client believed it still held %s while others got it %s times in turn, for %s in all",
-				say.still, words.Grouped(*n), words.Duration(together))
-		} else if ok && holds < *n {
-			s = fmt.Sprintf("One client believed %s times that it still held %s while others got it, %s times in turn and "+
-				"for %s in all", words.Grouped(holds), say.still, words.Grouped(*n), words.Duration(together))
-		} else if d := r.Safety.MaxOverlapNs; d != nil {
-			s += " and for up to " + words.Duration(*d)
-		}
-		return s + because(r, rep) + "."
-	}
+	return "clients"
 }
 
 // unbacked says what a grant was that the servers did not back, by the kind of its finding.
@@ -156,39 +111,39 @@ var unbacked = map[check.Kind]string{
 	check.KindGrantSharesZnode:      "A client was told that it had the lock by a grant of the servers to another client",
 }
 
-// serviceSentences says which holds the servers did not back. That is never two holders at the servers, whose rule
-// excludes it.
-func serviceSentences(r Result, rep check.Report) []string {
-	var s []string
-	if n := words.Value(r.Safety.UnbackedGrants); n > 0 {
-		says := ""
-		if v := rep.Check(check.ServiceExclusion); v != nil {
-			for i := range v.Findings {
-				switch kind := unbacked[v.Findings[i].Kind]; {
-				case kind == "" || kind == says:
-				case says == "":
-					says = kind
-				default:
-					says = "Clients were told that they had locks that the servers had not granted them"
-				}
+// Unbacked says what the grants were that the servers did not back. That is never two holders at the servers, whose
+// rule excludes it.
+func (s story) Unbacked() (says string) {
+	if v := s.Rep.Check(check.ServiceExclusion); v != nil {
+		for i := range v.Findings {
+			switch kind := unbacked[v.Findings[i].Kind]; {
+			case kind == "" || kind == says:
+			case says == "":
+				says = kind
+			default:
+				says = "Clients were told that they had locks that the servers had not granted them"
 			}
 		}
-		if says == "" {
-			says = "A client was told that it had a lock that the servers had not granted it"
-		}
-		s = append(s, says+words.Repeated(n)+".")
 	}
-	if n := words.Value(r.Safety.OutlivedZnodes); n > 0 {
-		s = append(s, "A client went on holding the lock after it was gone at the servers"+words.Repeated(n)+
-			", and nothing excuses that.")
-	}
-	return s
+	return cmp.Or(says, "A client was told that it had a lock that the servers had not granted it")
 }
 
-// undecided reports whether the check of beliefs could not rule out an overlap.
-func undecided(rep check.Report) bool {
-	v := rep.Check(check.BeliefExclusion)
+// Undecided reports whether the check of beliefs could not rule out an overlap.
+func (s story) Undecided() bool {
+	v := s.Rep.Check(check.BeliefExclusion)
 	return v != nil && v.Result == check.Unknown
+}
+
+// A holder is a client some of whose holds overlapped with others.
+type holder struct{ Holds, Together int64 }
+
+// OneHolder returns the client that is the older holder of all overlaps, if there is one and the overlaps are more than
+// its holds.
+func (s story) OneHolder() *holder {
+	if holds, together, ok := sameHolder(s.Result, s.Rep); ok && holds < *s.Safety.Overlaps {
+		return &holder{holds, together}
+	}
+	return nil
 }
 
 // sameHolder returns how many holds of one client overlapped with others, and for how long in all. False if not all
@@ -211,53 +166,42 @@ func sameHolder(r Result, rep check.Report) (holds int64, together int64, ok boo
 	return int64(len(tokens)), together, int64(len(all)) == *r.Safety.Overlaps
 }
 
-// because names the cause of the overlaps if all have the same known one and all findings were kept; else it is
-// empty.
-func because(r Result, rep check.Report) string {
-	all := OverlapFindings(rep)
-	if len(all) == 0 || int64(len(all)) != *r.Safety.Overlaps {
-		return ""
+// A cause is what overlaps came from.
+type cause struct {
+	When, Who string
+	Host      string // the host that was struck; empty = the holder itself
+	Cause     string
+	Longer    bool // than the session timeout
+}
+
+// Because returns the cause of the overlaps if all have the same known one and all findings were kept.
+func (s story) Because() *cause {
+	all := OverlapFindings(s.Rep)
+	if len(all) == 0 || int64(len(all)) != *s.Safety.Overlaps ||
+		!slices.Contains([]string{"pause", "partition", "kill"}, all[0].Cause) {
+		return nil
 	}
-	longer := true
+	c := &cause{When: " after", Who: "one", Cause: all[0].Cause, Longer: true}
 	for i := range all {
 		if all[i].Cause != all[0].Cause || !all[i].Explained {
-			return ""
+			return nil
 		}
-		longer = longer && outlasts(r, all[i].Fault)
+		c.Longer = c.Longer && outlasts(s.Result, all[i].Fault)
 	}
-	when := " after"
-	who := "one"
-	switch holds, _, same := sameHolder(r, rep); {
+	switch holds, _, same := sameHolder(s.Result, s.Rep); {
 	case len(all) == 1:
 	case same && holds == 1:
-		when, who = ", after", "it"
+		c.When, c.Who = ", after", "it"
 	case same && holds < int64(len(all)):
-		when, who = ", each time after", "it"
+		c.When, c.Who = ", each time after", "it"
 	default:
-		when = ", each time after"
+		c.When = ", each time after"
 	}
-	host, ok := struck(r, all)
-	if !ok {
-		return ""
+	var ok bool
+	if c.Host, ok = struck(s.Result, all); !ok {
+		return nil
 	}
-	if host != "" { // the fault did not hit the holder itself
-		who = host
-	}
-	switch all[0].Cause {
-	case "pause":
-		if longer && host == "" {
-			return when + " " + who + " was paused longer than its session timeout"
-		}
-		return when + " " + who + " was paused"
-	case "partition":
-		if host == "" {
-			return when + " " + who + " was cut off from the servers"
-		}
-		return when + " " + who + " was cut off"
-	case "kill":
-		return when + " " + who + " was killed"
-	}
-	return ""
+	return c
 }
 
 // struck returns the hosts that the faults behind the overlaps hit, "" for the older holder's own process. ok is
@@ -292,93 +236,12 @@ func outlasts(r Result, id string) bool {
 	return false
 }
 
-// damageSentence says what damage was done at the resource.
-func damageSentence(r Result) string {
-	s := &r.Safety
-	lost, accepted, refused := words.Value(s.LostUpdates), words.Value(s.StaleAccepted), words.Value(s.StaleRejected)
-	who := "The resource"
-	if r.Guard == check.GuardZKMulti {
-		who = "ZooKeeper"
-	}
-	var parts []string
-	switch {
-	case accepted > 0 && lost > 0:
-		parts = append(parts,
-			fmt.Sprintf("%s accepted %s, and %s.", who, outdatedAccesses(s, accepted), lostUpdates(s, lost)))
-	case lost > 0:
-		parts = append(parts, words.Upper(lostUpdates(s, lost))+".")
-	case accepted > 0:
-		parts = append(parts, fmt.Sprintf("%s accepted %s.", who, outdatedAccesses(s, accepted)))
-	case refused > 0 && s.LostUpdates != nil:
-		parts = append(parts, fmt.Sprintf("%s refused %s, and no update was lost.", who, outdatedAccesses(s, refused)))
-	case refused > 0:
-		parts = append(parts, fmt.Sprintf("%s refused %s.", who, outdatedAccesses(s, refused)))
-	case words.Value(s.Overlaps) > 0 && s.LostUpdates != nil:
-		parts = append(parts, "No update was lost.")
-	}
-	if n := words.Value(s.TornReads); n > 0 {
-		parts = append(parts, "A client wrote between the two reads of a reader"+words.Repeated(n)+".")
-	}
-	if n := words.Value(s.Crowded); n > 0 {
-		parts = append(parts, "More permits were used at once than there are"+words.Repeated(n)+".")
-	}
-	if n := words.Value(s.FalseRejections); n > 0 {
-		parts = append(parts, fmt.Sprintf("The resource refused %s of a rightful holder, which must not happen.",
-			words.Count(n, "access")))
-	}
-	return strings.Join(parts, " ")
-}
-
-// strayDamage reports whether some damage belongs to no overlap of holds that a fault explains.
-func strayDamage(all []check.Finding) bool {
-	return slices.ContainsFunc(all, func(f check.Finding) bool {
+// Stray reports whether some damage belongs to no overlap of holds that a fault explains.
+func (s story) Stray() bool {
+	v := s.Rep.Check(check.Effect)
+	return v != nil && v.Violation && slices.ContainsFunc(v.Findings, func(f check.Finding) bool {
 		return (f.Kind == check.KindStaleAccepted || f.Kind == check.KindLostUpdate) && f.Cause == check.CauseNone
 	})
-}
-
-// outdatedAccesses names the outdated accesses that were accepted, or were refused. It says whether their client had
-// been told of its loss if there are no others.
-func outdatedAccesses(s *check.Safety, n int64) string {
-	text := words.Count(n, "outdated access")
-	untold := words.Value(s.StaleWritesUntold)
-	switch {
-	case untold == 0 || words.Value(s.StaleAccepted)+words.Value(s.StaleRejected) != n:
-		return text
-	case n == 1:
-		return text + ", a write that was invoked before its client learned of the loss"
-	}
-	which := ""
-	if untold < n {
-		which = words.Grouped(untold) + " of them "
-	}
-	return text + ", " + which + "writes that were invoked before their client learned of the loss"
-}
-
-// lostUpdates says how many updates were lost and, if that is known, whether they were those of outdated writes or of
-// other clients.
-func lostUpdates(s *check.Safety, n int64) string {
-	others := s.LostUpdatesOfOthers
-	switch {
-	case others == nil:
-		return words.Were(n, "update") + " lost"
-	case *others == n && n == 1:
-		return "one update of another client was lost"
-	case *others == n:
-		return words.Count(n, "update") + " of other clients were lost"
-	case *others == 0:
-		return words.Were(n, "outdated update") + " lost"
-	}
-	return fmt.Sprintf("%s lost, %s of them of other clients", words.Were(n, "update"), words.Grouped(*others))
-}
-
-// unknownSentence says which check could not tell, and why: the first of them.
-func unknownSentence(rep check.Report) string {
-	for i := range rep.Checks {
-		if v := &rep.Checks[i]; v.Outcome() == check.Unknown {
-			return "The check of " + PlainName(v.Name) + " could not tell: " + words.Sentence(v.Summary)
-		}
-	}
-	return "No check says why it is unknown."
 }
 
 // PlainName is a check's name for a reader who has not seen the list.

@@ -187,11 +187,11 @@ func TestHeadlineByMode(t *testing.T) {
 		r := Result{modes: in, Safety: check.Safety{Overlaps: new(int64(0)), MaxOverlapNs: new(int64(5e6))}}
 		r.Operations.AcquiredInRun = 9
 		rep := check.Report{Verdict: check.Pass, Checks: []check.Verdict{{Name: check.BeliefExclusion, Result: check.Pass}}}
-		got := [3]string{exclusionSentence(r, rep)}
+		got := [3]string{headline(r, rep)}
 		rep.Checks[0].Result = check.Unknown
-		got[1] = exclusionSentence(r, rep)
+		got[1] = headline(r, rep)
 		r.Safety.Overlaps = new(int64(1))
-		got[2] = exclusionSentence(r, rep)
+		got[2] = headline(r, rep)
 		if got != want {
 			t.Errorf("%q:\n got %q\nwant %q", modes, got, want)
 		}
