@@ -21,7 +21,11 @@ var textsText string
 
 // texts has the longer texts of a sweep.
 var texts = doc.NewProse(textsText, map[string]any{"span": words.Duration, "digits": words.Digits3, "has": has,
-	"grouped": func(n int) string { return words.Grouped(int64(n)) }})
+	"grouped": func(n int) string { return words.Grouped(int64(n)) },
+	"count":   func(n int, noun string) string { return words.Count(int64(n), noun) },
+	"upper":   words.Upper, "is": func(b *bool) bool { return b != nil && *b },
+	"same": func(a, b *float64) bool { return *a == *b }, "amount": (*Sweep).amount, "fewest": (*Sweep).fewest,
+	"interval": (*Sweep).interval, "shared": (*Point).shared})
 
 // Print writes a sweep for a terminal: headlines, the table, what ran out, and warnings.
 func Print(w io.Writer, s Sweep) error {

@@ -45,33 +45,13 @@ func (s *Sweep) amount(level *float64) string {
 
 // limitHeadlines say what a search found: the answer in one sentence, then what makes it one.
 func (s *Sweep) limitHeadlines(series *Series, p *Point) []string {
-	name := s.pointName(series, p) + ": "
-	l := p.Limit
-	switch {
-	case l == nil:
-		return []string{name + "not searched."}
-	case l.Unknown != "":
-		return []string{name + "no answer: " + l.Unknown + "."}
-	case l.Lower == nil:
-		return []string{fmt.Sprintf("%sno level holds %s; %s is too much: %s.", name, s.goals(), s.amount(l.Upper), l.Detail)}
-	case l.AtLeast:
-		return append([]string{fmt.Sprintf("%sat least %s; this machine can ask for no more (%s). Give the load a machine "+
-			"of its own, or pods (--lab kubernetes --connect), or fewer sessions (--clients-per-session).", name,
-			s.amount(l.Lower), l.Detail)}, s.supports(p)...)
-	}
-	holds, not := "holds", "is too high"
-	switch {
-	case s.fewest(l):
-		holds, not = "hold", "are too few"
-	case s.Over == searchedClients:
-		holds, not = "hold", "are too many"
-	}
-	text := fmt.Sprintf("%s%s %s %s", name, s.amount(l.Lower), holds, s.goals())
-	if l.Upper == nil {
-		return append([]string{text + ", and nothing that was tried does not."}, s.supports(p)...)
-	}
-	text += fmt.Sprintf("; %s %s (%s).", s.amount(l.Upper), not, s.interval(l))
-	return append([]string{text}, s.supports(p)...)
+	return texts.Lines("limit", struct {
+		*Sweep
+		Name, Goals string
+		Point       *Point
+		Limit       *capacity.Limit
+		Headroom    headroom
+	}{s, s.pointName(series, p), s.goals(), p, p.Limit, s.headroom(p.Limit)})
 }
 
 // interval says in which interval the limit lies, and what that rests on.
@@ -90,76 +70,29 @@ func (s *Sweep) interval(l *capacity.Limit) string {
 		l.LowerWindows, l.UpperWindows)
 }
 
-// supports say what belongs to an answer: its headroom, why more is too much, whether it comes back after a
-// disturbance, what is left with one server away, and what is irregular about it.
-func (s *Sweep) supports(p *Point) []string {
-	l := p.Limit
-	var all []string
-	add := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	if text := s.headroom(l); text != "" {
-		all = append(all, text)
-	}
-	if l.Irregular != "" && !l.AtLeast {
-		add("The result is irregular: %s.", l.Irregular)
-	}
-	if l.Upper != nil && l.Detail != "" {
-		add("At %s: %s.%s", s.amount(l.Upper), l.Detail, p.shared())
-	}
-	switch {
-	case l.Recovered == nil:
-		add("Whether the limit comes back after a disturbance was not measured.")
-	case *l.Recovered:
-		add("At that load %s; the limit was kept again %s.", s.Disturbance, words.Known(l.RecoveredNs, later))
-	}
-	switch away := l.Away; {
-	case away == nil:
-		add("The limit with one server away: not measured.")
-	case away.Unknown != "" || away.Lower == nil:
-		add("The limit with one server away: %s.", cmp.Or(away.Unknown,
-			"none was found, "+s.amount(away.Upper)+" is too much"))
-	case away.Upper == nil && *away.Lower == *l.Lower:
-		add("%s with one server away still kept the limit (by %s).", words.Upper(s.amount(away.Lower)),
-			words.Count(int64(away.LowerWindows), "window"))
-	default:
-		add("With one server away, the limit is %s (%s; %s was too much).", s.amount(away.Lower), s.interval(away),
-			s.amount(away.Upper))
-	}
-	if l.Steady != nil && !*l.Steady {
-		add("The servers were not steady after %s: the throughput of a load that is too high still rose.",
-			words.Count(int64(l.Cold), "window"))
-	}
-	return all
+// A headroom compares the planned rate with the limit.
+type headroom struct {
+	Planned bool    // a rate was planned, and there is a limit
+	Times   float64 // the limit, as a multiple of that rate
+	P99Ns   *int64  // at that rate; nil = not measured
 }
 
-// later writes a time after something.
-func later(ns int64) string {
-	if ns == 0 {
-		return "at once"
+func (s *Sweep) headroom(l *capacity.Limit) (h headroom) {
+	if l == nil || s.PlannedRate == 0 || s.Over != "rate" || l.Lower == nil {
+		return h
 	}
-	return words.Duration(ns) + " later"
-}
-
-// headroom compares the planned rate with the limit; empty if no rate was planned.
-func (s *Sweep) headroom(l *capacity.Limit) string {
-	if s.PlannedRate == 0 || s.Over != "rate" || l.Lower == nil {
-		return ""
-	}
-	if *l.Lower < s.PlannedRate {
-		return fmt.Sprintf("The planned rate of %s a second is above the limit.", words.Digits3(s.PlannedRate))
-	}
+	h.Planned, h.Times = true, *l.Lower/s.PlannedRate
 	var p99 []int64
 	for _, t := range l.Trials {
 		if t.Level == s.PlannedRate && t.Kind == capacity.Full && t.Latency.P99Ns != nil {
 			p99 = append(p99, *t.Latency.P99Ns)
 		}
 	}
-	at := fmt.Sprintf("At the planned rate of %s a second", words.Digits3(s.PlannedRate))
-	if len(p99) == 0 {
-		return fmt.Sprintf("%s the limit is %s times that.", at, words.Digits3(*l.Lower/s.PlannedRate))
+	if len(p99) > 0 {
+		slices.Sort(p99)
+		h.P99Ns = &p99[len(p99)/2]
 	}
-	slices.Sort(p99)
-	return fmt.Sprintf("%s p99 is %s; the limit is %s times that rate.", at, words.Duration(p99[len(p99)/2]),
-		words.Digits3(*l.Lower/s.PlannedRate))
+	return h
 }
 
 // windows is the table of all windows of a search: what was measured at each level.
