@@ -45,6 +45,11 @@ func (e *InputError) Error() string {
 	return b.String()
 }
 
+// Refuse returns the error that the value of a flag is a mistake.
+func Refuse(flag, hint, format string, args ...any) error {
+	return &InputError{Flag: flag, Msg: fmt.Sprintf(format, args...), Hint: hint}
+}
+
 // inFlag places the error of a flag or a variable.
 func inFlag(name string, err error) error {
 	e := problem(err)

@@ -61,47 +61,44 @@ func (c dangerCurve) String() string { return c.panel + ", " + danger.CurveName(
 
 // Check says what is wrong with the plan before anything starts.
 func (p *DangerPlan) Check() error {
-	refuse := func(flag, hint, format string, args ...any) error {
-		return &scenario.InputError{Flag: flag, Msg: fmt.Sprintf(format, args...), Hint: hint}
-	}
 	if err := p.settings(); err != nil {
 		return err
 	}
 	for i, name := range p.Panels {
 		if !slices.Contains(DangerPanels(), name) {
-			return refuse("--panels", strings.Join(DangerPanels(), ", "), "there is no panel %s", name)
+			return scenario.Refuse("--panels", strings.Join(DangerPanels(), ", "), "there is no panel %s", name)
 		}
 		if slices.Contains(p.Panels[:i], name) {
-			return refuse("--panels", "each panel once", "%s is given twice", name)
+			return scenario.Refuse("--panels", "each panel once", "%s is given twice", name)
 		}
 	}
 	for i, g := range p.Guards {
 		if _, known := guard.Find(g); !known {
-			return refuse("--guards", strings.Join(guard.Names(), ", "), "there is no guard %s", g)
+			return scenario.Refuse("--guards", strings.Join(guard.Names(), ", "), "there is no guard %s", g)
 		}
 		if slices.Contains(p.Guards[:i], g) {
-			return refuse("--guards", "each guard once", "%s is given twice", g)
+			return scenario.Refuse("--guards", "each guard once", "%s is given twice", g)
 		}
 	}
 	for i, d := range p.Doses {
 		if !(d >= 0.05 && d <= 20) {
-			return refuse("--doses", "from 0.05 to 20 session timeouts", "a pause of %v session timeouts", d)
+			return scenario.Refuse("--doses", "from 0.05 to 20 session timeouts", "a pause of %v session timeouts", d)
 		}
 		if slices.Contains(p.Doses[:i], d) {
-			return refuse("--doses", "each length once", "%v is given twice", d)
+			return scenario.Refuse("--doses", "each length once", "%v is given twice", d)
 		}
 	}
 	switch {
 	case len(p.Doses) == 0 || len(p.Panels) == 0 || len(p.Guards)+len(p.Recipes) == 0:
-		return refuse("--guards", "at least one panel, dose, and guard or recipe", "there is nothing to measure")
+		return scenario.Refuse("--guards", "at least one panel, dose, and guard or recipe", "there is nothing to measure")
 	case p.Victims < 1 || p.Victims > 60:
-		return refuse("--victims", "from 1 to 60", "%d victims", p.Victims)
+		return scenario.Refuse("--victims", "from 1 to 60", "%d victims", p.Victims)
 	case p.Victims*len(p.Doses) > chaos.MaxFaults:
-		return refuse("--victims", "fewer victims or doses", "%d victims with %d doses make more than %d faults", p.Victims,
-			len(p.Doses), chaos.MaxFaults)
+		return scenario.Refuse("--victims", "fewer victims or doses",
+			"%d victims with %d doses make more than %d faults", p.Victims, len(p.Doses), chaos.MaxFaults)
 	case p.Hold <= 0 || p.Hold > p.Timeout:
-		return refuse("--hold", "more than 0s and at most the session timeout", "a hold of %s with a session timeout of %s",
-			p.Hold, p.Timeout)
+		return scenario.Refuse("--hold", "more than 0s and at most the session timeout",
+			"a hold of %s with a session timeout of %s", p.Hold, p.Timeout)
 	}
 	slices.Sort(p.Doses)
 	for _, c := range p.curves() {
@@ -110,8 +107,8 @@ func (p *DangerPlan) Check() error {
 			return fmt.Errorf("%s: %w", c, err)
 		}
 		if got := sc.Negotiated(); got != p.Timeout {
-			return refuse("--session-timeout", "from 2 to 20 ticks", "servers with a tick of %s grant %s instead of %s", p.Tick,
-				got, p.Timeout)
+			return scenario.Refuse("--session-timeout", "from 2 to 20 ticks",
+				"servers with a tick of %s grant %s instead of %s", p.Tick, got, p.Timeout)
 		}
 	}
 	return nil

@@ -157,25 +157,23 @@ func (c *benchCmd) two() bool { return c.Vs != "" || c.VsBinary != "" }
 
 // checkSize refuses a number of runs that could show nothing.
 func (c *benchCmd) checkSize() error {
-	refuse := func(flag, hint, format string, args ...any) error {
-		return &scenario.InputError{Flag: flag, Msg: fmt.Sprintf(format, args...), Hint: hint}
-	}
 	if n := c.Count; n != nil {
 		least := c.options().LeastRuns()
 		switch {
 		case *n < 1 || *n > maxCount:
-			return refuse("--count", fmt.Sprintf("from 1 to %d", maxCount), "%d is not a number of runs", *n)
+			return scenario.Refuse("--count", fmt.Sprintf("from 1 to %d", maxCount), "%d is not a number of runs", *n)
 		case c.two() && *n < least:
-			return refuse("--count", fmt.Sprintf("at least %d, or a --budget", least),
+			return scenario.Refuse("--count", fmt.Sprintf("at least %d, or a --budget", least),
 				"with %s a side, a comparison could never fail", words.Count(int64(*n), "run"))
 		}
 	}
 	switch b := c.Budget; {
 	case b == nil:
 	case *b <= 0:
-		return refuse("--budget", "such as 5m", "%s is not a time to measure", *b)
+		return scenario.Refuse("--budget", "such as 5m", "%s is not a time to measure", *b)
 	case !c.two():
-		return refuse("--budget", "one side alone has a --count", "it needs two sides, which --vs and --vs-binary make")
+		return scenario.Refuse("--budget", "one side alone has a --count",
+			"it needs two sides, which --vs and --vs-binary make")
 	}
 	return nil
 }
@@ -185,29 +183,20 @@ func vary(base *scenario.Scenario, vs string) (*scenario.Scenario, error) {
 	key, value, ok := strings.Cut(vs, "=")
 	flag := "--vs " + key
 	if key = strings.TrimPrefix(strings.TrimSpace(key), "--"); !ok || key == "" {
-		return nil, &scenario.InputError{
-			Flag: "--vs",
-			Msg:  fmt.Sprintf("%q is not a key with a value", vs),
-			Hint: "such as --vs recipe=naive-mutex, or --vs clients=32",
-		}
+		return nil, scenario.Refuse("--vs", "such as --vs recipe=naive-mutex, or --vs clients=32",
+			"%q is not a key with a value", vs)
 	}
 	if key == "seed" {
-		return nil, &scenario.InputError{
-			Flag: flag,
-			Msg:  "a seed does not make a difference",
-			Hint: "each pair of runs has one of its own, drawn from --seed",
-		}
+		return nil, scenario.Refuse(flag, "each pair of runs has one of its own, drawn from --seed",
+			"a seed does not make a difference")
 	}
 	head, err := base.Vary(flag, key, strings.TrimSpace(value))
 	if err != nil {
 		return nil, err
 	}
 	if len(base.Differences(head)) == 0 {
-		return nil, &scenario.InputError{
-			Flag: flag,
-			Msg:  fmt.Sprintf("the base has %s already", base.Text(key)),
-			Hint: "to compare the same code with itself, use --vs-binary with the same binary",
-		}
+		return nil, scenario.Refuse(flag, "to compare the same code with itself, use --vs-binary with the same binary",
+			"the base has %s already", base.Text(key))
 	}
 	return head, result.Validate(head)
 }

@@ -73,25 +73,22 @@ func (c *initGateCmd) Run(std streams) error {
 
 // check refuses what would break the workflow only when it runs.
 func (c *initGateCmd) check() error {
-	refuse := func(flag, hint, format string, args ...any) error {
-		return &scenario.InputError{Flag: flag, Msg: fmt.Sprintf(format, args...), Hint: hint}
-	}
 	for flag, text := range map[string]string{"--build": c.Build, "--lock": c.Lock, "--url": c.URL,
 		"--layout": c.Layout, "--client-image": c.ClientImage} {
 		if strings.ContainsAny(text, "\n\r") {
-			return refuse(flag, "one command; put more into a script", "it has several lines")
+			return scenario.Refuse(flag, "one command; put more into a script", "it has several lines")
 		}
 	}
 	file, _, _ := strings.Cut(c.Lock, " ")
 	switch u, err := url.Parse(c.URL); {
 	case c.Budget <= 0:
-		return refuse("--budget", "such as 5m", "%s is not a time to measure", c.Budget)
+		return scenario.Refuse("--budget", "such as 5m", "%s is not a time to measure", c.Budget)
 	case !filepath.IsLocal(file):
-		return refuse("--lock", "such as bin/lock", "%q is not a file below the repository's root", file)
+		return scenario.Refuse("--lock", "such as bin/lock", "%q is not a file below the repository's root", file)
 	case err != nil || u.Scheme == "":
-		return refuse("--url", "such as https://…/v1.2.3/locklab-linux-amd64", "%q is not an address", c.URL)
+		return scenario.Refuse("--url", "such as https://…/v1.2.3/locklab-linux-amd64", "%q is not an address", c.URL)
 	case c.SHA256 != "" && !digest.MatchString(c.SHA256):
-		return refuse("--sha256", "64 hexadecimal digits, as sha256sum prints them", "%q is not a SHA-256", c.SHA256)
+		return scenario.Refuse("--sha256", "64 hexadecimal digits, as sha256sum prints them", "%q is not a SHA-256", c.SHA256)
 	}
 	return c.options().Check()
 }
