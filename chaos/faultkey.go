@@ -130,7 +130,6 @@ func params[P any](f Fault) P {
 	return p
 }
 
-// setOwn sets one of the keys that only its kind has.
 func (f *Fault) setOwn(key settings.Key, text string) error {
 	p := f.ownPointer()
 	err := key.Set(p, text)

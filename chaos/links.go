@@ -56,7 +56,6 @@ func pass(ctx context.Context, l hostLink, t transfer, enough int) (agent.Heard,
 	return heard, err
 }
 
-// mustPass returns an error if nothing passes a link.
 func mustPass(ctx context.Context, l hostLink) error {
 	heard, err := pass(ctx, l, few, 1)
 	if err == nil && heard.Count == 0 {

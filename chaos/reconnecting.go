@@ -54,7 +54,6 @@ func (r *reconnects) add(n int) {
 	r.inForce += n
 }
 
-// harmed reports whether any fault is in force.
 func (r *reconnects) harmed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

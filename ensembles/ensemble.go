@@ -252,7 +252,6 @@ func (e *Ensemble) Version(ctx context.Context) (string, error) {
 	return VersionNumber(told), err
 }
 
-// hostAddresses returns the addresses of the servers' hosts.
 func (e *Ensemble) hostAddresses() []netip.Addr {
 	var all []netip.Addr
 	for _, h := range e.Servers {

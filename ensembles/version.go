@@ -140,7 +140,6 @@ func unpacked(v debian.Version) (string, error) {
 	return dir, nil
 }
 
-// start starts a server's process with one of the versions that its host has.
 func (e *Ensemble) start(ctx context.Context, h *Host, version string) (agent.Stamp, error) {
 	spec := serverSpec(e.Config, e.hostAddresses(), e.number(h))
 	var has bool

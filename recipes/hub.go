@@ -168,7 +168,6 @@ func (h *hub) join(w *watch) *waiter {
 	return me
 }
 
-// fire reports the end of the watch to all waiters.
 func (h *hub) fire(t target, w *watch, e zksession.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -73,7 +73,6 @@ func NewLeader(cfg LeaderConfig) (*Leader, error) {
 // leaderName is the name that a session's observer hears.
 const leaderName = "leader"
 
-// line returns the queue of candidates, in a session.
 func (l *Leader) line(s *Session) *line {
 	return &line{
 		s:        s,

@@ -137,7 +137,6 @@ type KeyedHold struct {
 	*Hold
 }
 
-// ended returns why the member's hold has ended.
 func (k KeyedHold) ended() error {
 	return fmt.Errorf("member %s: %w", k.Key, context.Cause(k.Context()))
 }

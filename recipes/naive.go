@@ -165,7 +165,6 @@ func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, er
 	}
 }
 
-// ours reports whether a znode is this attempt's, in this session.
 func (a *naiveAttempt) ours(data []byte, stat zksession.Stat) bool {
 	return stat.Owner == a.s.ID() && bytes.Equal(data, a.token)
 }

@@ -122,7 +122,6 @@ func permitsOf(holds []*Hold) (n int) {
 	return n
 }
 
-// locks returns the directory of the queue, a Mutex's.
 func (s *Semaphore) locks() string { return path.Join(s.cfg.Path, "locks") }
 
 // leases returns the directory of the permits in use.

@@ -105,7 +105,6 @@ func (im images) of(h ensembles.HostSpec, v *versions) string {
 	return cmp.Or(im.with[v.hostImage(h)], im.plain)
 }
 
-// needsBase reports whether a host needs the base image.
 func needsBase(h ensembles.HostSpec) bool {
 	return h.Base || h.Role == ensembles.Server && (ensembles.IsDir(h.First()) || h.First() == ensembles.DefaultVersion ||
 		slices.Contains(h.Versions, ensembles.DefaultVersion))

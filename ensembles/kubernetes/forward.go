@@ -127,7 +127,6 @@ func (f *forward) pass(ctx context.Context, local net.Conn) error {
 	return refused
 }
 
-// close ends all connections.
 func (f *forward) close() {
 	f.end()
 	f.open.Wait()

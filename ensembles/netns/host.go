@@ -82,7 +82,6 @@ func (h *host) configureLinks() error {
 	return nil
 }
 
-// become replaces the host process by the agent.
 func (h *host) become() error {
 	env := os.Environ()
 	for name, value := range h.Env {

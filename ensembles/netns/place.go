@@ -45,7 +45,6 @@ type answer struct {
 	Error string `json:"error,omitempty"`
 }
 
-// open starts the lab process.
 func (p *place) open(ctx context.Context) (err error) {
 	defer func() {
 		for _, f := range p.sockets {
@@ -131,7 +130,6 @@ func (p *place) start(attr *syscall.SysProcAttr) error {
 	return json.NewEncoder(p.lab.Input).Encode(setup{ID: p.id, Dir: p.dir, Binary: p.cfg.Binary})
 }
 
-// receive reads an answer.
 func (p *place) receive() error {
 	var a answer
 	if err := p.answers.Decode(&a); err != nil {

@@ -110,7 +110,6 @@ func (Kind) Clean(_ context.Context, log *slog.Logger) error {
 // A network is the part of 127.0.0.0/8 that the hosts of a lab have: 127.a.b.0/24.
 type network [2]byte
 
-// address returns the address of the i-th host.
 func (n network) address(i int) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, n[0], n[1], byte(10 + i)})
 }

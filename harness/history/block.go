@@ -60,7 +60,6 @@ func (l *Log) from(k int, ops uint64, wanted []bool, yield func(int, Event) bool
 	}
 }
 
-// begin makes room for an event of a form.
 func (l *Log) begin(at int64, form uint32) {
 	if l.n%blockEvents == 0 {
 		var open []byte

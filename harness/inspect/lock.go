@@ -118,7 +118,6 @@ func newLock(dir string, k kind, children []string) *Lock {
 	return l
 }
 
-// contending returns the children that contend, and the names of the others.
 func (l *Lock) contending(dir string, s nodes.Selector, children []string) (all []*Contender, foreign []string) {
 	for _, name := range children {
 		c := &Contender{Path: path.Join(dir, name), Maker: maker(name)}

@@ -189,7 +189,6 @@ func (r *run) clientHosts() []*ensembles.Host {
 	return all[:min(len(all), r.sc.ClientProcesses)]
 }
 
-// workers returns the hosts of the client processes and of the observer.
 func (r *run) workers() []*ensembles.Host {
 	all := r.clientHosts()
 	if h := r.stage.lab.Host(rundir.ObserverHost); h != nil {

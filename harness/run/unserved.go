@@ -88,7 +88,6 @@ func (w *serviceWatch) ended(fault string) {
 	}
 }
 
-// aimed reports whether a fault of the plan is aimed at servers.
 func (w *serviceWatch) aimed(id string) bool {
 	steps := w.run.plan.Steps
 	i := slices.IndexFunc(steps, func(p chaos.PlannedFault) bool { return p.ID == id })

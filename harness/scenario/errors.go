@@ -115,7 +115,6 @@ func (l *loader) sound(src []byte) bool {
 	return true
 }
 
-// refuseAt reports an error at the byte with that offset.
 func (l *loader) refuseAt(src []byte, offset int, msg, hint string) {
 	before := src[:offset]
 	start := bytes.LastIndexByte(before, '\n') + 1

@@ -111,7 +111,6 @@ func allNames() []string {
 	return append(names, sometimesKey, thresholdsKey)
 }
 
-// read sets the key's field from its text.
 func (k Key) read(s *Scenario, text string) error {
 	switch k.Name {
 	case "name":

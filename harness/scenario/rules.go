@@ -293,7 +293,6 @@ var terms = map[string]func(*Scenario) any{
 // acquisitions returns how many acquisitions a run of so many iterations has.
 func (s *Scenario) acquisitions() int64 { return int64(s.Clients) * int64(s.Iterations) }
 
-// clientsOfAProcess returns the most clients that a client process has.
 func (s *Scenario) clientsOfAProcess() int { return slices.Max(append(s.ClientsPerProcess(), 1)) }
 
 // appended returns how many elements the clients append at most, as far as that is planned.

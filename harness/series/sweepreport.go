@@ -65,7 +65,6 @@ func numbersOf(values []string) (all []float64) {
 	return all
 }
 
-// collect reads the runs that a point has so far.
 func (p *SweepPlan) collect(dir string, point int) (sweep.PointRuns, error) {
 	sc, err := p.scenario(point)
 	if err != nil {

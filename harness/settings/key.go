@@ -200,7 +200,6 @@ func (k Key) bound(tag string) (reflect.Value, error) {
 	return parse(k.typ, text)
 }
 
-// ordered reports whether values can be compared.
 func (k Key) ordered() bool {
 	v := reflect.Zero(k.typ)
 	return v.CanInt() || v.CanUint() || v.CanFloat()

@@ -221,7 +221,6 @@ func (p *Progress) holderLines(width int) [][]piece {
 	return lines
 }
 
-// faultsLine shows the faults in force.
 func (p *Progress) faultsLine() []piece {
 	if len(p.Faults) == 0 {
 		return []piece{label("faults"), {"none in force", dim}}

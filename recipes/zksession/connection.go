@@ -259,7 +259,6 @@ func (c *connection) event(e zk.Event) {
 	}
 }
 
-// enter makes the session connected.
 func (c *connection) enter() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

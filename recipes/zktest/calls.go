@@ -146,7 +146,6 @@ func refusal(a reply) error {
 // everybody lets every client do everything.
 var everybody = zk.WorldACL(zk.PermAll)
 
-// creation returns the request that creates a znode.
 func (z *Session) creation(path string, data []byte, mode zksession.Mode) request {
 	r := request{op: OpCreate, path: path, data: slices.Clone(data), acl: everybody, session: z.id}
 	switch mode {

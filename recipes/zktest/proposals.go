@@ -221,7 +221,6 @@ func (p *peer) request(from *origin) {
 	}
 }
 
-// revive makes the sessions those that a log knows.
 func (s *Service) revive(log []*proposal) {
 	for _, ss := range s.sessions {
 		ss.over = true

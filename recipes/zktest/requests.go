@@ -131,7 +131,6 @@ func (m *server) read(l *link, r *request) reply {
 	return a
 }
 
-// readPermission returns the permissions of which a read needs one.
 func (s *Service) readPermission(op Op) int32 {
 	switch {
 	case op == OpExists && !s.cfg.ExistsNeedsRead:

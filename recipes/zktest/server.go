@@ -15,7 +15,6 @@ type server struct {
 	pending []change
 }
 
-// view returns the data that the server knows.
 func (m *server) view() tree {
 	if m.lagging {
 		return m.old
@@ -102,7 +101,6 @@ func (s *Service) Resume(servers ...int) {
 	s.attachAll()
 }
 
-// named returns the servers of these numbers; all for none.
 func (s *Service) named(numbers []int) (all []*server) {
 	if len(numbers) == 0 {
 		return s.servers

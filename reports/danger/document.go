@@ -39,7 +39,6 @@ func Print(w io.Writer, d *Danger) error {
 	return nil
 }
 
-// outcomes are those of a panel's points.
 func (p *Panel) outcomes() *doc.Table {
 	t := doc.NewTable("The share of trials with each outcome, with its 95 % interval (Wilson).", "guard or lock",
 		"#"+p.Axis+" / timeout", "#two believe at once", "#outdated access accepted", "#update lost", "#trials", "#left out")
@@ -151,7 +150,6 @@ func Render(dir string, d *Danger) error {
 	return nil
 }
 
-// view is what the page shows.
 func (d *Danger) view(pictures []chart.Picture) map[string]any {
 	var panels []pagePanel
 	for i := range d.Panels {

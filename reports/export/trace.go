@@ -162,7 +162,6 @@ func (t *tracer) acquisition(a *history.Acquisition, end int64) {
 	t.span("hold", "hold", measure.Span{From: a.Returned, To: a.BelievedUntil(end)}, pid, tid, args)
 }
 
-// span writes a complete event.
 func (t *tracer) span(name, cat string, s measure.Span, pid, tid int, args map[string]any) {
 	dur := micros(max(s.To-s.From, 0))
 	t.event(traceEvent{Name: name, Cat: cat, Phase: "X", Ts: micros(s.From), Dur: &dur, Pid: pid, Tid: tid, Args: args})

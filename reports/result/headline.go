@@ -74,7 +74,6 @@ type limit struct {
 	More int64
 }
 
-// Limit returns the first threshold with a verdict; nil if there is none.
 func (s story) Limit(verdict check.Result) (first *limit) {
 	for i := range s.Thresholds {
 		switch t := &s.Thresholds[i]; {

@@ -171,7 +171,6 @@ func (q Quantity) Show(v *float64) string {
 
 func (q Quantity) compared() bool { return q.Compared != Comparison{} }
 
-// key is the name of a measured quantity in [Result.Quantities].
 func (q Quantity) key() string { return strings.TrimPrefix(q.Path, "quantities.") }
 
 // samples returns how many samples the distribution has that the quantity belongs to. False if it belongs to none.

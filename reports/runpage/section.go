@@ -58,7 +58,6 @@ func (s *section) prose(name string, data any) {
 	}
 }
 
-// table adds a table, unless it has no rows.
 func (s *section) table(t *doc.Table) {
 	if len(t.Rows) > 0 {
 		s.Parts = append(s.Parts, part{Table: t})

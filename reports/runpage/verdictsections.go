@@ -10,7 +10,6 @@ import (
 	"locklab/reports/timeline"
 )
 
-// checksSection says what each check expected and found.
 func checksSection(in result.Input) section {
 	r := &in.Result
 	s := section{ID: "checks", Title: "Checks", Open: true}
@@ -61,7 +60,6 @@ func checksSection(in result.Input) section {
 	return s
 }
 
-// thresholdsSection says which thresholds were met.
 func thresholdsSection(in result.Input) section {
 	s := section{ID: "thresholds", Title: "Thresholds", Open: len(in.Result.Thresholds) > 0, Brief: "none were set"}
 	t := doc.NewTable("Every threshold and the value that it judges", "threshold", "#value", "met", "why")

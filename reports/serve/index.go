@@ -165,7 +165,6 @@ func readRun(root *os.Root, name string, known *run) *run {
 	return r
 }
 
-// summary reads what the run says of itself.
 func (r *run) summary(root *os.Root) {
 	var env rundir.Env
 	err := readJSON(root, path.Join(r.Name, rundir.ResultFile), &r.Result)

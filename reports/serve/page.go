@@ -50,7 +50,6 @@ func (s *Server) frame(title, here string, f filter) frameView {
 	return v
 }
 
-// show answers with a page.
 func show(w http.ResponseWriter, code int, name string, view any) {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, name, view); err != nil {

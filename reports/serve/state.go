@@ -144,7 +144,6 @@ func (f *frames) of(root string, name string) (frame, time.Duration) {
 	return w.last, time.Until(w.next)
 }
 
-// forget forgets a run that is over.
 func (f *frames) forget(name string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -203,7 +203,6 @@ func (p *Point) shared() string {
 		"can do more.", words.Digits3(served), words.Digits3(load), words.Digits3(all))
 }
 
-// pointName names a point by its series and its load.
 func (s *Sweep) pointName(series *Series, p *Point) string {
 	name := series.Name
 	if s.Load != "" {
@@ -291,7 +290,6 @@ func Render(dir string, s Sweep) error {
 	return nil
 }
 
-// view is what the page shows.
 func (s *Sweep) view(pictures []chart.Picture) map[string]any {
 	return map[string]any{"Sweep": s, "Style": chart.PageStyle, "Pictures": pictures, "Points": s.table(),
 		"Failovers": s.failoverTable(), "FailoverNotes": s.failoverNotes(), "Resources": s.resources(),

@@ -24,7 +24,6 @@ const (
 	searchedLocks   = "locks"
 )
 
-// goals are the limits of a search in one text.
 func (s *Sweep) goals() string { return strings.Join(s.Saturate, " and ") }
 
 // fewest reports whether a search looks for the least level that holds: of locks, and of clients that serve a rate.

@@ -217,7 +217,6 @@ func (s *Sweep) name(values map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// nameWithout is the name of a series without one of its values.
 func (s *Sweep) nameWithout(i int, key string) string {
 	values := maps.Clone(s.Series[i].Values)
 	delete(values, key)

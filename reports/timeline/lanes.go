@@ -140,7 +140,6 @@ func Common(a, b []measure.Span) (all []measure.Span) {
 	return all
 }
 
-// color is the colour of a client that has a row.
 func (d *timelineDrawing) color(client string) color.NRGBA {
 	if slices.ContainsFunc(d.Lanes, func(l Lane) bool { return l.Client == client }) {
 		return d.colors.Color(client)

@@ -119,7 +119,6 @@ func NewPalette(in result.Input) palette {
 	return p
 }
 
-// Color is the colour of a client, grey of one that is not known.
 func (p palette) Color(client string) color.NRGBA {
 	if i, known := p[client]; known {
 		return chart.Owners[i%len(chart.Owners)]

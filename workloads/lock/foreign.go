@@ -77,7 +77,6 @@ func (f commandSource) Acquire(ctx context.Context, w Want) (*Grant, error) {
 	return together(w.Paths, h), nil
 }
 
-// together returns the grant of several locks by one hold.
 func together(paths []string, h *recipes.Hold) *Grant {
 	g := &Grant{Release: h.Release}
 	tokens := foreign.GrantOf(h).Tokens

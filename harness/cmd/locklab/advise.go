@@ -32,7 +32,6 @@ type adviseCmd struct {
 // units are those of the values of HdrHistogram logs.
 var units = map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond}
 
-// Run says which session timeout to choose.
 func (c *adviseCmd) Run(std streams) error {
 	pauses, err := advice.Read(c.Pauses, units[c.PausesIn])
 	if err != nil {

@@ -178,7 +178,6 @@ func (c *benchCmd) checkSize() error {
 	return nil
 }
 
-// vary returns the scenario with another value of one key.
 func vary(base *scenario.Scenario, vs string) (*scenario.Scenario, error) {
 	key, value, ok := strings.Cut(vs, "=")
 	flag := "--vs " + key

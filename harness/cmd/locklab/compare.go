@@ -54,7 +54,6 @@ func (s *share) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Run compares two sides.
 func (c *compareCmd) Run(std streams) error {
 	if c.Base == "" || c.Head == "" {
 		return fmt.Errorf("%w: two run directories, or two folders of them, are needed", compare.ErrInput)

@@ -167,7 +167,6 @@ func paint(w io.Writer, o result.Outcome, text string) string {
 	return painted(o, text)
 }
 
-// painted colours text by an outcome, where the outcome has a colour.
 func painted(o result.Outcome, text string) string {
 	code, ok := colours[o]
 	if !ok {

@@ -80,7 +80,6 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	return reproEnding(done, err)
 }
 
-// chosen returns the bugs to make show.
 func (c *reproCmd) chosen() ([]broken.Lock, error) {
 	if c.All {
 		return series.ByLab()
@@ -135,7 +134,6 @@ func listed(bug broken.Lock) listedBug {
 		string(bug.Check), append([]string{}, bug.Kinds...)}
 }
 
-// listBugs prints the known bugs.
 func listBugs(w io.Writer, asJSON bool) error {
 	list := []listedBug{}
 	for _, bug := range broken.Known() {

@@ -33,7 +33,6 @@ type way struct {
 	Auth string `name:"connect-auth" placeholder:"WHERE" help:"${clean_way_help}"`
 }
 
-// target returns the ensemble with this connection string.
 func (w way) target(connect string) remote.Target {
 	return remote.Target{Connect: connect, CA: w.CA, Cert: w.Cert, Key: w.Key, Auth: w.Auth}
 }

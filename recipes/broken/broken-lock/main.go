@@ -241,7 +241,6 @@ type attempt struct {
 	token   int64
 }
 
-// run acquires the lock and answers.
 func (a *attempt) run(ctx context.Context) {
 	switch err := a.acquire(ctx, a); {
 	case err == nil:
@@ -277,7 +276,6 @@ func (a *attempt) over() bool {
 	return held
 }
 
-// end releases the hold.
 func (a *attempt) end() {
 	defer a.cancel()
 	if !a.over() {
