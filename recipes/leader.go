@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 )
 
@@ -146,10 +148,7 @@ func (l *Leader) term(h *Hold, err error) (*Hold, error) {
 // that this client's own clock has ended. It does nothing if this Leader does not lead, and does not end campaigns.
 func (l *Leader) Resign(ctx context.Context) error {
 	l.mu.Lock()
-	var terms []*Hold
-	for h := range l.terms {
-		terms = append(terms, h)
-	}
+	terms := slices.Collect(maps.Keys(l.terms))
 	l.mu.Unlock()
 	var errs []error
 	for _, h := range terms {

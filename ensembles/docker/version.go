@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -224,10 +225,7 @@ func needed(found jars, links map[string]string) (jars, error) {
 			found[name] = content
 		}
 	}
-	var names []string
-	for name := range found {
-		names = append(names, name)
-	}
+	names := slices.Collect(maps.Keys(found))
 	if !slices.ContainsFunc(names, software.IsServerJar) {
 		return nil, nil
 	}

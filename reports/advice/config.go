@@ -49,11 +49,8 @@ const (
 // check fills in what is left out, orders the timeouts, and refuses what cannot be. The error is a
 // [*scenario.InputError] that names the flag.
 func (c *Config) check() error {
-	refuse := func(flag, hint, msg string, args ...any) error {
-		return &scenario.InputError{Flag: flag, Msg: fmt.Sprintf(msg, args...), Hint: hint}
-	}
 	if c.Tick < leastTick || c.Tick > mostTick {
-		return refuse("--tick", "from 10ms to 1m; ZooKeeper's default is 2s", "%s is out of range", c.Tick)
+		return scenario.Refuse("--tick", "from 10ms to 1m; ZooKeeper's default is 2s", "%s is out of range", c.Tick)
 	}
 	for _, f := range []struct {
 		flag      string
@@ -65,7 +62,7 @@ func (c *Config) check() error {
 		{"--crashes-a-year", c.CrashesAYear, 0, mostCrashes},
 	} {
 		if !(f.value >= f.low && f.value <= f.high) {
-			return refuse(f.flag, fmt.Sprintf("from %s to %s", settings.FormatNumber(f.low), settings.FormatNumber(f.high)),
+			return scenario.Refuse(f.flag, "from "+settings.FormatNumber(f.low)+" to "+settings.FormatNumber(f.high),
 				"%s is out of range", settings.FormatNumber(f.value))
 		}
 	}
@@ -77,20 +74,20 @@ func (c *Config) check() error {
 		{"--cost", c.DoubleHoldCost}, {"--expiry-cost", c.ExpiryCost},
 	} {
 		if f.value < 0 || f.value > longest {
-			return refuse(f.flag, "from 0 to a year", "%s is out of range", f.value)
+			return scenario.Refuse(f.flag, "from 0 to a year", "%s is out of range", f.value)
 		}
 	}
 	if c.AccessEvery < time.Microsecond || c.Access > c.AccessEvery {
-		return refuse("--access-every", "the time from one access to the next, at least 1µs and at least --access",
+		return scenario.Refuse("--access-every", "the time from one access to the next, at least 1µs and at least --access",
 			"an access every %s, which takes %s, is impossible", c.AccessEvery, c.Access)
 	}
 	if err := settings.Choose(c.Guard, guard.Names()); err != nil {
-		return refuse("--guard", "", "%s", err)
+		return scenario.Refuse("--guard", "", "%s", err)
 	}
-	return c.checkTimeouts(refuse)
+	return c.checkTimeouts()
 }
 
-func (c *Config) checkTimeouts(refuse func(flag, hint, msg string, args ...any) error) error {
+func (c *Config) checkTimeouts() error {
 	const flag = "--session-timeouts"
 	if len(c.Timeouts) == 0 {
 		for _, n := range usualTicks {
@@ -98,23 +95,23 @@ func (c *Config) checkTimeouts(refuse func(flag, hint, msg string, args ...any) 
 		}
 	}
 	if len(c.Timeouts) > mostTimeouts {
-		return refuse(flag, fmt.Sprintf("at most %d", mostTimeouts), "%d timeouts are too many", len(c.Timeouts))
+		return scenario.Refuse(flag, fmt.Sprintf("at most %d", mostTimeouts), "%d timeouts are too many", len(c.Timeouts))
 	}
 	lo, hi := (&scenario.Scenario{Tick: c.Tick}).SessionLimits()
 	for _, t := range c.Timeouts {
 		if t < lo || t > hi {
-			return refuse(flag, fmt.Sprintf("from %s to %s, which is 2 to 20 ticks", lo, hi),
+			return scenario.Refuse(flag, fmt.Sprintf("from %s to %s, which is 2 to 20 ticks", lo, hi),
 				"servers with a tick of %s refuse a session timeout of %s and give %s instead", c.Tick, t, max(lo, min(hi, t)))
 		}
 		if t%time.Millisecond != 0 {
-			return refuse(flag, "whole milliseconds", "%s is no session timeout", t)
+			return scenario.Refuse(flag, "whole milliseconds", "%s is no session timeout", t)
 		}
 	}
 	c.Timeouts = slices.Clone(c.Timeouts)
 	slices.SortFunc(c.Timeouts, cmp.Compare)
 	c.Timeouts = slices.Compact(c.Timeouts)
 	if g, _ := guard.Find(c.Guard); !usable(g, c.Timeouts[len(c.Timeouts)-1], c.Tick) {
-		return refuse("--guard", fmt.Sprintf("a session timeout of more than %d ticks", guard.LeaseClockLeast),
+		return scenario.Refuse("--guard", fmt.Sprintf("a session timeout of more than %d ticks", guard.LeaseClockLeast),
 			"%s works with none of the session timeouts", c.Guard)
 	}
 	return nil

@@ -3,6 +3,7 @@ package compare
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -233,9 +234,9 @@ func checkConfigs(base, head Side, opts Options) ([]Mismatch, error) {
 		}
 	}
 	b, h := base.Runs[0].Config, head.Runs[0].Config
+	known := slices.AppendSeq(slices.Collect(maps.Keys(b)), maps.Keys(h))
 	for _, key := range opts.AllowMismatch {
-		known := func(full string) bool { return names(key, full) }
-		if !slices.ContainsFunc(keysOf(b), known) && !slices.ContainsFunc(keysOf(h), known) {
+		if !slices.ContainsFunc(known, func(full string) bool { return names(key, full) }) {
 			return nil, fmt.Errorf("%w: --allow-mismatch %s: neither side has such a key", ErrInput, key)
 		}
 	}
@@ -257,14 +258,6 @@ func checkConfigs(base, head Side, opts Options) ([]Mismatch, error) {
 			"--allow-mismatch KEY", ErrInput, strings.Join(inLines(refused), "\n  "))
 	}
 	return slices.Concat([]Mismatch{}, all), nil
-}
-
-func keysOf(config map[string]string) []string {
-	keys := make([]string, 0, len(config))
-	for k := range config {
-		keys = append(keys, k)
-	}
-	return keys
 }
 
 // conclude sets the verdict of the whole.

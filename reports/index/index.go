@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path"
@@ -164,11 +165,7 @@ func reportOf(dir string) string {
 
 // tally says how many runs had each outcome.
 func tally(n map[string]int64) string {
-	var all []string
-	for outcome := range n {
-		all = append(all, outcome)
-	}
-	slices.Sort(all)
+	all := slices.Sorted(maps.Keys(n))
 	for i, outcome := range all {
 		all[i] = words.Grouped(n[outcome]) + " × " + outcome
 	}

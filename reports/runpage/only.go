@@ -3,6 +3,7 @@ package runpage
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -109,11 +110,7 @@ func lockIn(in result.Input, s measure.Span, wanted string) (string, error) {
 			held[a.Lock]++
 		}
 	}
-	names := make([]string, 0, len(all))
-	for l := range all {
-		names = append(names, l)
-	}
-	slices.SortFunc(names, measure.CompareNatural)
+	names := slices.SortedFunc(maps.Keys(all), measure.CompareNatural)
 	switch {
 	case len(names) == 0:
 		return "", fmt.Errorf("%w: no client asked for a lock in this run", ErrChoice)

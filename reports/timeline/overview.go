@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -47,10 +48,7 @@ func NewOverview(in result.Input, w measure.Interval, faults []measure.FaultSpan
 		}
 	}
 	slices.Sort(t.Overview.Found)
-	names := make([]string, 0, len(t.colors))
-	for c := range t.colors {
-		names = append(names, c)
-	}
+	names := slices.Collect(maps.Keys(t.colors))
 	t.colors.Order(names)
 	t.Hidden = max(0, len(names)-2*maxLanes)
 	names = names[:len(names)-t.Hidden]

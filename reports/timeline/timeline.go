@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
+	"maps"
 	"slices"
 	"strings"
 
@@ -188,11 +189,7 @@ func (t *Timeline) fillLanes(in result.Input, w measure.Interval, b history.Beli
 		}
 		return 0
 	}
-	var names []string
-	for c := range first {
-		names = append(names, c)
-	}
-	slices.SortFunc(names, func(a, b string) int {
+	names := slices.SortedFunc(maps.Keys(first), func(a, b string) int {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(first[a], first[b]), measure.CompareNatural(a, b))
 	})
 	t.Hidden = max(0, len(names)-maxLanes)
