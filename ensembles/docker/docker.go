@@ -137,20 +137,25 @@ func removeLab(ctx context.Context, e *engine, id string) error {
 	return removeAll(ctx, e, all)
 }
 
-func removeAll(ctx context.Context, e *engine, all []leftover) error {
-	var boxes, networks errgroup.Group
+// removeAll removes the containers one after another: an engine may miscount the endpoints of a network several of
+// whose containers end at the same time.
+func removeAll(ctx context.Context, e *engine, all []leftover) (err error) {
 	for _, l := range all {
 		if !l.network {
-			boxes.Go(func() error { return e.remove(ctx, l) })
+			err = errors.Join(err, e.remove(ctx, l))
 		}
 	}
-	err := boxes.Wait()
+	var networks errgroup.Group
 	for _, l := range all {
 		if l.network {
 			// Docker detaches a removed container from its network a moment after the removal.
 			networks.Go(func() error {
-				return ensembles.Poll(ctx, 50*time.Millisecond, "network to be free",
+				err := ensembles.Poll(ctx, 50*time.Millisecond, "network to be free",
 					func() error { return e.remove(ctx, l) })
+				if err != nil && e.isEmpty(l) {
+					err = fmt.Errorf("%w: %w", errMiscounted, err)
+				}
+				return err
 			})
 		}
 	}
@@ -165,8 +170,7 @@ const (
 	cleanAge    = 15 * time.Second
 )
 
-// How long leftovers may take to be removed. Engines sometimes take a network for one in use for ever, although no
-// container is attached to it; only a restart of the engine ends that, and no start of a lab waits for it for long.
+// How long leftovers may take to be removed. No start of a lab waits long for a network that the engine miscounts.
 const sweepCap, cleanCap = 5 * time.Second, 30 * time.Second
 
 // sweep removes what dead runs left: containers that never ran, and networks without containers. Running containers

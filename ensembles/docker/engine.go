@@ -146,7 +146,9 @@ func (e *engine) addToImage(ctx context.Context, image, lab string, more io.Read
 func (e *engine) inside(ctx context.Context, image, lab string, f func(id string) error) (err error) {
 	config := &container.Config{Image: image, Cmd: []string{binaryPath},
 		Labels: map[string]string{labelLab: lab, labelCreated: now()}}
-	made, err := e.api.ContainerCreate(ctx, client.ContainerCreateOptions{Config: config})
+	whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), startCap) // as in run
+	defer cancel()
+	made, err := e.api.ContainerCreate(whole, client.ContainerCreateOptions{Config: config})
 	if err != nil {
 		return fmt.Errorf("make a container of image %s: %w", image, err)
 	}
@@ -236,6 +238,18 @@ func (e *engine) addNetwork(ctx context.Context, lab string, subnet netip.Prefix
 }
 
 var errSubnetTaken = errors.New("the subnet is in use")
+
+// errMiscounted says that a network cannot be removed although no container is attached to it.
+var errMiscounted = fail.Environment.New("the Docker engine takes a network without containers for one in use; " +
+	"a restart of the engine mends that")
+
+// isEmpty reports whether a network exists and no container is attached to it.
+func (e *engine) isEmpty(network leftover) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	n, err := e.api.NetworkInspect(ctx, network.id, client.NetworkInspectOptions{})
+	return err == nil && len(n.Network.Containers) == 0
+}
 
 func now() string { return fmt.Sprint(time.Now().Unix()) }
 

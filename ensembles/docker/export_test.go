@@ -16,8 +16,8 @@ const (
 	CleanAge = cleanAge
 )
 
-// ErrSubnetTaken is errSubnetTaken.
-var ErrSubnetTaken = errSubnetTaken
+// The unexported errors that external tests look for.
+var ErrSubnetTaken, ErrMiscounted = errSubnetTaken, errMiscounted
 
 // A TestEngine sends requests to the engine that the package itself does not need.
 type TestEngine struct {

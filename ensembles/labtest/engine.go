@@ -102,7 +102,7 @@ func AwaitGone(t testing.TB, lab string, volumes []string, within time.Duration)
 		return
 	}
 	// Another run may be removing the same at this moment, so what is gone in the end counts, and not each answer.
-	ctx, cancel = context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
+	ctx, cancel = context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
 	defer cancel()
 	if err := ensembles.Poll(ctx, 200*time.Millisecond, "what never ran of lab "+lab+" to be removed", func() error {
 		labs, err := Labs(ctx)
@@ -116,9 +116,28 @@ func AwaitGone(t testing.TB, lab string, volumes []string, within time.Duration)
 			err = errors.Join(err, remove(ctx, "/networks/"+name))
 		}
 		return err
-	}); err != nil {
+	}); err != nil && !miscounted(t, lab) {
 		t.Error(err)
 	}
+}
+
+// miscounted reports whether nothing is left of a lab but a network without containers, which the engine refuses to
+// remove: it has miscounted, and only its restart mends that.
+func miscounted(t testing.TB, lab string) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 5*time.Second)
+	defer cancel()
+	labs, err := Labs(ctx)
+	if err != nil || labs[lab] == nil || len(labs[lab].IDs) > 0 {
+		return false
+	}
+	for _, name := range labs[lab].Networks {
+		var n struct{ Containers map[string]any }
+		if query(ctx, "/networks/"+name, &n) != nil || len(n.Containers) > 0 {
+			return false
+		}
+	}
+	t.Logf("the engine keeps an empty network of lab %s", lab)
+	return true
 }
 
 // remaining returns an error that names what is left of a lab beside an empty network and containers that never ran.
