@@ -1,6 +1,7 @@
 package drivercheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,7 @@ func opens(t *trial) Result {
 // acquires asks for a lock whose parents are missing, twice, and looks at tokens and znodes.
 func acquires(t *trial) Result {
 	c := t.opened("opened ID")
+	t.settleMode(c)
 	var tokens []int64
 	for range 2 {
 		h := t.granted(c, t.lock, dueGranted+": the lock is free, and its command makes the parents that are missing")
@@ -167,7 +169,7 @@ func tries(t *trial) Result {
 	try := func(c *client) (*recipes.Hold, error) {
 		ctx, cancel := t.within()
 		defer cancel()
-		return c.Lock(foreign.LockConfig{Paths: []string{t.lock}, Try: true}).Acquire(ctx)
+		return c.Lock(foreign.LockConfig{Paths: []string{t.lock}, Mode: t.mode, Try: true}).Acquire(ctx)
 	}
 	h, err := try(a)
 	switch {
@@ -251,7 +253,7 @@ func pings(t *trial) Result {
 // modes says which modes the command has, and whether they exclude each other as they must.
 func modes(t *trial) Result {
 	a, b := t.two()
-	has := []string{"exclusive"}
+	has := []string{cmp.Or(t.mode, foreign.Exclusive)}
 	for _, kind := range []struct{ name, path, first, second, third string }{
 		{"read and write", t.lock, foreign.Read, foreign.Read, foreign.Write},
 		{"permits", t.other, foreign.Permits(1, 2), foreign.Permits(1, 2), foreign.Permits(1, 2)},

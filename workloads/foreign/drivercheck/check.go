@@ -88,7 +88,7 @@ func Run(ctx context.Context, cfg Config, show func(Result)) error {
 	if cfg.patience == 0 {
 		cfg.patience = 15 * time.Second
 	}
-	elsewhere := false
+	elsewhere, mode := false, ""
 	for i, c := range checks {
 		if c.service && elsewhere {
 			r := skipped("the command makes no session at the servers that it is told")
@@ -100,8 +100,9 @@ func Run(ctx context.Context, cfg Config, show func(Result)) error {
 		if err != nil {
 			return err
 		}
+		t.mode = mode
 		r := c.run(t)
-		elsewhere = elsewhere || t.elsewhere
+		elsewhere, mode = elsewhere || t.elsewhere, t.mode
 		t.end()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

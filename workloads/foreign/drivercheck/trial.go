@@ -1,6 +1,7 @@
 package drivercheck
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,8 @@ type trial struct {
 	lock, other string
 	pongs       chan time.Duration // how long the command took for its latest ping
 
+	// mode is that in which the locks are acquired; empty = exclusive.
+	mode      string
 	elsewhere bool // the command made no session at svc
 	clients   []*client
 }
@@ -139,7 +142,7 @@ func (t *trial) contended() (a, b *client, h *recipes.Hold) {
 	return a, b, t.granted(a, t.lock, dueGranted)
 }
 
-// granted acquires a lock exclusively.
+// granted acquires a lock that nobody else may hold then.
 func (t *trial) granted(c *client, path, what string) *recipes.Hold {
 	h, err := t.acquire(c, path, "")
 	due(err, what)
@@ -184,11 +187,39 @@ func (t *trial) close(c *client) error {
 	return c.Close(ctx)
 }
 
-// acquire acquires a lock that can be had at once.
+// acquire acquires a lock that can be had at once. An empty mode is that of the trial.
 func (t *trial) acquire(c *client, path, mode string) (*recipes.Hold, error) {
 	ctx, cancel := t.within()
 	defer cancel()
-	return c.Lock(foreign.LockConfig{Paths: []string{path}, Mode: mode}).Acquire(ctx)
+	return t.handle(c, path, mode).Acquire(ctx)
+}
+
+func (t *trial) handle(c *client, path, mode string) recipes.Lock {
+	return c.Lock(foreign.LockConfig{Paths: []string{path}, Mode: cmp.Or(mode, t.mode)})
+}
+
+// settleMode finds a mode that lets one client in. A command of semaphores or read/write locks may have no exclusive
+// one: it answers failed twice, and grants another mode between.
+func (t *trial) settleMode(c *client) {
+	refuses := func() bool {
+		h, err := t.acquire(c, t.lock, foreign.Exclusive)
+		if err == nil {
+			t.released(h)
+		}
+		return err != nil && !errors.Is(err, foreign.ErrBroken) && !errors.Is(err, context.DeadlineExceeded)
+	}
+	for _, mode := range []string{foreign.Write, foreign.Permits(1, 1)} {
+		if !refuses() {
+			return
+		}
+		if h, err := t.acquire(c, t.lock, mode); err == nil {
+			t.released(h)
+			if refuses() {
+				t.mode = mode
+			}
+			return
+		}
+	}
 }
 
 // release releases a hold.
@@ -212,7 +243,7 @@ func (t *trial) wait(c *client, path string) *waiter {
 	w := &waiter{cancel: cancel, held: make(chan struct{})}
 	go func() {
 		defer close(w.held)
-		w.hold, w.err = c.Lock(foreign.LockConfig{Paths: []string{path}}).Acquire(ctx)
+		w.hold, w.err = t.handle(c, path, "").Acquire(ctx)
 	}()
 	select {
 	case <-w.held:
@@ -240,7 +271,7 @@ func (t *trial) ended(w *waiter) bool {
 func (t *trial) refused(c *client, path, mode string) error {
 	ctx, cancel := context.WithTimeout(t.ctx, shortly)
 	defer cancel()
-	h, err := c.Lock(foreign.LockConfig{Paths: []string{path}, Mode: mode}).Acquire(ctx)
+	h, err := t.handle(c, path, mode).Acquire(ctx)
 	switch {
 	case err == nil:
 		_ = t.release(h)
