@@ -98,6 +98,7 @@ type belief struct {
 	holds                              int
 	count, unexplained, total, longest int64
 	unsure                             int64  // overlaps that a fault would explain that was not verified
+	unseen                             int64  // of these, those that only a standstill of an unwatched driver would
 	unplanned                          int64  // overlaps that only a standstill explains that no fault caused
 	unattributed                       int64  // overlaps that cannot be attributed to anything
 	leftOut, perhaps                   int64  // pairs that may overlap or not, and of these others than faults explain
@@ -192,6 +193,9 @@ func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead 
 			b.unattributed++
 		case why.Unsure():
 			b.unsure++
+			if why.Unseen() {
+				b.unseen++
+			}
 		case !why.Explained():
 			b.unexplained++
 		case why.Cause == evidence.CauseSlowClient:
@@ -281,15 +285,18 @@ func (b *belief) finding(older, newer *history.Acquisition, from, until int64, w
 }
 
 func (b *belief) summary() string {
-	s := evidence.Count(b.count, "overlap", "overlaps")
+	s, may := evidence.Count(b.count, "overlap", "overlaps"), "a fault"
+	if b.unseen == b.unsure {
+		may = evidence.Unwatched
+	}
 	switch {
 	case !b.Facts.Exclusive:
 	case b.unexplained == 0 && b.unattributed == b.count:
 		s += ", not attributable"
 	case b.unexplained == 0 && b.unsure == b.count:
-		s += ", which a fault may explain"
+		s += fmt.Sprintf(", which %s may explain", may)
 	case b.unexplained == 0 && b.unsure+b.unattributed > 0:
-		s += fmt.Sprintf(", %d of which a fault may explain and %d of which are not attributable", b.unsure,
+		s += fmt.Sprintf(", %d of which %s may explain and %d of which are not attributable", b.unsure, may,
 			b.unattributed)
 	case b.unexplained == 0:
 		s += ", explained"

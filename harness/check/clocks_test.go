@@ -112,7 +112,7 @@ func TestTruthfulRunsOnSeveralMachines(t *testing.T) {
 
 			}
 			t.Logf("belief exclusion: %d passed, %d failed, %d unknown", passed, seen, unknown)
-			if seen == 0 {
+			if seen == 0 && !w.unwatched { // else most are unknown
 				t.Error("no overlap was ever seen")
 			}
 		})

@@ -51,7 +51,7 @@ func judgeFairness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	}
 	var v evidence.Verdict
 	var grants, excused, unsure, close, entry, bypass int64
-	permitted := false
+	permitted, may := false, "a fault"
 	for _, l := range d.Locks {
 		permitted = permitted || slices.ContainsFunc(l.Grants, func(a *history.Acquisition) bool { return !ordered(a) })
 		if d.Servers != nil && d.Transactions.Whole() {
@@ -74,6 +74,9 @@ func judgeFairness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 				excused += n
 			case x.Unsure():
 				unsure += n
+				if x.Unseen() {
+					may = evidence.Unwatched
+				}
 			default:
 				close += n - certain
 				v.Count += certain
@@ -100,8 +103,8 @@ func judgeFairness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	case grants == 0:
 		v.Setf(evidence.Unknown, "no client got a lock")
 	case unsure > 0:
-		v.Setf(evidence.Unknown, "%s of grants against the queue's order, which a fault may explain",
-			evidence.Count(unsure, "pair", "pairs"))
+		v.Setf(evidence.Unknown, "%s of grants against the queue's order, which %s may explain",
+			evidence.Count(unsure, "pair", "pairs"), may)
 	case close > 0:
 		v.Setf(evidence.Unknown, "%s of grants against the queue's order by less than the clocks can differ",
 			evidence.Count(close, "pair", "pairs"))

@@ -36,6 +36,7 @@ import (
 //	3 c1/0 trigger f1                the client stops itself
 //	3 c1/0 again                     its count of acquisitions begins anew
 //	5 c1 exited                      a process; also started, stopped, done
+//	0 c1 driver per-client pings     its lock has a driver, which greets so; also without pings, and "per-process"
 //	5 c1 hiccup 2                    it stood still for 2 s
 //	fault f1 pause c1 asked 4.9 injected 5 verified 5.1 healed 20 heal-verified 20.1
 //	                                 "failed" before any of these times: "injected failed 5";
@@ -144,6 +145,10 @@ func (p *notation) line(f []string) (err error) {
 			ping.Node = ""
 		}
 		p.add(ping.Event(e.At))
+	case what == "driver":
+		e := history.Driver{Command: "lock", Scope: f[3], Declares: strings.Join(f[4:], " ")}.Event()
+		e.At, e.Process = at(f[0]), f[1]
+		p.add(e)
 	case what == "hiccup":
 		e.Op, e.Value = history.OpHiccup, at(f[3])
 		p.add(e)

@@ -213,7 +213,12 @@ func (b *backing) outlives(
 	case x.Explained():
 		return x, x.Told
 	case end.Cause == txnlog.CloseSession && s != nil && s.Expired:
-		return x, b.ToldBy(a, at) // whatever silenced it, the service may end a session, and must tell its client
+		// Whatever silenced it, the service may end a session, and must tell its client.
+		allowed = b.ToldBy(a, at)
+		if !x.Unsure() && until-b.PerhapsStood(a, at, until).Lasts() <= allowed {
+			x = evidence.UnseenUntil(until)
+		}
+		return x, allowed
 	}
 	return x, at
 }

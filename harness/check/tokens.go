@@ -72,9 +72,8 @@ func judgeTokens(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		v.Summary = evidence.Count(t.bad, "grant",
 			"grants") + " with a token that is missing, was used before, or is not higher than those before"
 	case t.unsure > 0:
-		v.Setf(evidence.Unknown,
-			"%s of grants that came against the order of their tokens by less than the clocks can differ",
-			evidence.Count(t.unsure, "pair", "pairs"))
+		v.Setf(evidence.Unknown, "%s of grants that came against the order of their tokens%s",
+			evidence.Count(t.unsure, "pair", "pairs"), t.doubt)
 	case t.grants == 0 && others:
 		return evidence.Verdict{
 			Result:  evidence.NotApplicable,
@@ -97,18 +96,30 @@ func judgeTokens(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 type tokenOrder struct {
 	*evidence.Digest
 	grants, bad int64
-	unsure      int64 // pairs of grants of which the clocks do not show which was first
+	unsure      int64 // pairs of grants of which it is not known which was first
+	doubt       string
 	findings    []evidence.Finding
 }
 
-// close reports whether the clocks of two hosts can differ by so much that a may have been granted before b.
+// close reports whether a may have been granted before b: because the clocks of two hosts can differ by so much, or
+// because a driver may have stood still until the release that is to prove the order.
 func (t *tokenOrder) close(b, a *history.Acquisition) bool {
 	apart := t.Clocks().Between(b.Process, a.Process)
 	after := a.Invoked
 	if b.Returned > after { // by the releases of both
 		after = a.Returned
+		if t.stood(b) || t.stood(a) {
+			t.doubt = ", which " + evidence.Unwatched + " may explain"
+			return true
+		}
 	}
+	t.doubt = " by less than the clocks can differ"
 	return apart > 0 && b.Returned+apart >= after
+}
+
+// stood reports whether a's session may have ended before its release because its driver stood still unseen.
+func (t *tokenOrder) stood(a *history.Acquisition) bool {
+	return !t.Transactions.Whole() && t.Outage(a, a.ReleaseInvoked).Unseen()
 }
 
 func (t *tokenOrder) missing(l evidence.LockGrants) {
@@ -223,7 +234,7 @@ func released(d *evidence.Digest, a *history.Acquisition) bool {
 		return end == nil || at >= a.ReleaseInvoked
 	}
 	x := d.Outage(a, a.ReleaseInvoked)
-	return !x.Explained() && !x.Unsure()
+	return !x.Explained() && (!x.Unsure() || x.Unseen()) // then it is a doubt; see [tokenOrder.close]
 }
 
 func (t *tokenOrder) find(kind evidence.Kind, a, before *history.Acquisition, text string) {

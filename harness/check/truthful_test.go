@@ -82,6 +82,8 @@ type truthfulWorkload struct {
 	guard   string
 	permits int
 	locks   int // of which an acquisition takes one or several; 0 = one lock
+	// unwatched says that clients have drivers that declare no pings, so that no standstill is recorded.
+	unwatched bool
 	// seeds are those of runs in which somebody was accused wrongly once.
 	seeds []uint64
 }
@@ -98,6 +100,12 @@ var truthfulWorkloads = []truthfulWorkload{
 	{name: "multi-lock", recipe: "queue", layout: nodes.LayoutQueue, locks: 3},
 	{name: "multi-lock with a fence", recipe: "queue", layout: nodes.LayoutQueue, locks: 3, guard: evidence.GuardFencing},
 	{name: "a foreign lock without tokens", recipe: "opaque"},
+	{name: "an unwatched driver", recipe: "queue", layout: nodes.LayoutQueue, unwatched: true},
+	{name: "an unwatched driver without a layout", recipe: "queue", unwatched: true},
+	{name: "an unwatched driver without logs", recipe: "queue", layout: "none", unwatched: true},
+	{name: "an unwatched driver without tokens", recipe: "opaque", unwatched: true},
+	{name: "an unwatched driver of a semaphore", recipe: "queue", layout: nodes.LayoutSemaphore, permits: 2,
+		unwatched: true},
 }
 
 // The time of a simulation goes on in steps.
@@ -191,6 +199,11 @@ func newSimulation(w truthfulWorkload, seed uint64) *simulation {
 		c := &simClient{simulation: s, host: fmt.Sprintf("c%d", i+1)}
 		c.name = c.host + "/0"
 		s.clients = append(s.clients, c)
+		if s.unwatched {
+			e := history.Driver{Command: "lock", Scope: "per-client"}.Event()
+			e.Process = c.host
+			s.record(e)
+		}
 		c.connect()
 		c.idle()
 	}
@@ -262,7 +275,12 @@ func (s *simulation) disturb() {
 		}
 		s.mail = append(s.mail, simMail{from, func() {
 			for _, c := range who {
-				c.stand(from + lasts)
+				// Beside a fault of the client, which explains the end of a session by itself, a standstill that nobody saw
+				// is no excuse.
+				struck := func(p evidence.PlannedFault) bool { return p.Target == c.host }
+				if !c.unwatched || !slices.ContainsFunc(c.planned, struck) {
+					c.stand(from + lasts)
+				}
 			}
 		}})
 	}
@@ -305,12 +323,12 @@ func (c *simClient) stand(until int64) {
 
 // wake records for how long the process stood still.
 func (c *simClient) wake() {
-	if c.stood != 0 {
+	if c.stood != 0 && !c.unwatched {
 		h := history.HiccupOf(c.now, time.Duration(c.now-c.stood))
 		h.Process = c.host
 		c.record(h)
-		c.stood = 0
 	}
+	c.stood = 0
 }
 
 func (s *simulation) run() {

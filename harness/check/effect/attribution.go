@@ -114,7 +114,7 @@ func attribute(d *evidence.Digest, x *Effects) (bad, open int64, unplanned bool)
 	if !x.attributed {
 		return 0, 0, false
 	}
-	planned := false
+	planned, unseen := false, int64(0)
 	w := blame{d, map[HandOver]evidence.Explanation{}}
 	writes := writesOf(d, x.damages)
 	of := func(e *history.Event) (n writeCount) {
@@ -147,6 +147,9 @@ func attribute(d *evidence.Digest, x *Effects) (bad, open int64, unplanned bool)
 			planned = true
 		case why.Unsure() || unlearned:
 			open++
+			if why.Unseen() {
+				unseen++
+			}
 		default:
 			bad++
 		}
@@ -165,7 +168,7 @@ func attribute(d *evidence.Digest, x *Effects) (bad, open int64, unplanned bool)
 		}
 	}
 	bad += x.underRead + x.FalseRejections
-	return bad, open, unplanned && !planned && bad+open == 0
+	return bad, open, (unplanned || unseen > 0) && !planned && bad == 0 && open == unseen
 }
 
 // wronglyRefused reports whether an access was refused though its client rightly believed in its hold: the service had

@@ -146,10 +146,12 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 	if bad > 0 {
 		v.Summary += fmt.Sprintf("; no overlap that a fault explains covers %d of these", bad)
 	}
-	if unplanned {
+	switch {
+	case unplanned && open > 0:
+		v.Summary += fmt.Sprintf("; %s may explain %d of these", evidence.Unwatched, open)
+	case unplanned:
 		v.Summary += "; nothing but standstills that nobody planned explains them"
-	}
-	if open > 0 {
+	case open > 0:
 		v.Summary += fmt.Sprintf("; not attributable: %d of these", open)
 	}
 	if !d.Whole {

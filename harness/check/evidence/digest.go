@@ -30,6 +30,7 @@ type Digest struct {
 	Hiccups      map[string][]*history.Event           // by process
 	Connections  map[string][]sessionStart             // by client, in order
 	Unconnected  map[string][]Span                     // by client, in order: it told that it had no connection
+	unwatched    map[string]history.Driver             // see [Digest.Driver]
 	ClientsOf    map[history.SessionID]map[string]bool // the clients that share it
 	slots        map[slotKey]history.Slot              // of holds of permits
 	permits      map[string]permitCount                // by lock, of semaphores that were resized
@@ -40,6 +41,7 @@ type Digest struct {
 	contacts Memo[history.SessionID, []int64]        // see contactsOf
 	expiries Memo[*history.Acquisition, Explanation] // see expiryCause
 	stood    Memo[string, []*history.Event]          // see standstills
+	idles    Memo[string, Spans]                     // by driver; see idle
 	// lastRecorded is the last event of a process before its death; see unrecorded.
 	lastRecorded Memo[death, int64]
 	bySession    struct { // see [Digest.acquisitionsOf]
@@ -100,9 +102,9 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 		ClientOf:    map[history.SessionID]string{},
 		Hiccups:     map[string][]*history.Event{},
 		Connections: map[string][]sessionStart{},
-		Unconnected: map[string][]Span{},
-		ClientsOf:   map[history.SessionID]map[string]bool{},
-		Measure:     history.None, Closed: history.None, Drain: history.None, Collect: history.None,
+		Unconnected: map[string][]Span{}, unwatched: unwatched(events),
+		ClientsOf: map[history.SessionID]map[string]bool{},
+		Measure:   history.None, Closed: history.None, Drain: history.None, Collect: history.None,
 	}
 	for process, client := range events.Sides() {
 		if client != "" && process == HostOf(client) {

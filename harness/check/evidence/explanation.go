@@ -115,7 +115,7 @@ func (d *Digest) explainBySessions(first, second *history.Acquisition) Explanati
 		case d.perhapsLost(first, second) || d.perhapsLost(second, first):
 			return notAttributable("there are no tokens, and the servers' transactions do not tell when sessions ended")
 		}
-		return Unexplained(nil, "no fault explains it")
+		return d.unseenLoss(first, second, Unexplained(nil, "no fault explains it"))
 	}
 	pairs := [][2]*history.Acquisition{{first, second}, {second, first}}
 	if first.Token != 0 && second.Token != 0 {
@@ -158,7 +158,7 @@ func (d *Digest) unlessCalm(first, second *history.Acquisition, why string) Expl
 		second.Process) {
 		return notAttributable("%s", why)
 	}
-	return Unexplained(nil, "nothing was in force that could explain it")
+	return d.unseenLoss(first, second, Unexplained(nil, "nothing was in force that could explain it"))
 }
 
 // LostUntold explains how a can have lost its hold before its acquire returned.
@@ -180,7 +180,7 @@ func (d *Digest) LostUntold(a *history.Acquisition) Explanation {
 // perhapsLost reports whether something may have cost older its hold before newer's acquire returned.
 func (d *Digest) perhapsLost(older, newer *history.Acquisition) bool {
 	x := d.Outage(older, newer.Returned)
-	return x.Explained() || x.Unsure() || d.administeredWithin(older, newer) != nil
+	return x.Explained() || x.Unsure() && !x.Unseen() || d.administeredWithin(older, newer) != nil
 }
 
 // SessionEnd is the transaction that ended a session, nil if none is known.

@@ -75,15 +75,22 @@ func (d *Digest) findExpiryCause(a *history.Acquisition, end *nodes.End) Explana
 	heard := d.heard(a.Session, at-d.BackAt())
 	all := d.silences(a, heard, at, t)
 	certain := slices.DeleteFunc(slices.Clone(all), func(s silence) bool { return s.doubt != "" })
-	x := Unexplained(nil, "neither a fault nor a hiccup explains why session %s expired", a.Session)
-	if chain := d.reach(certain, heard, at, t); chain != nil {
-		x = blamedFor(chain, heard, at)
-		x.Told = d.ToldBy(a, max(at, chain[0].until))
-	} else if chain := d.reach(all, heard, at, t); chain != nil {
-		x = blamedFor(chain, heard, at)
-		x.Told = d.ToldBy(a, max(at, chain[0].until))
+	causes := [][]silence{certain, all}
+	for _, s := range d.idle(a) {
+		if s.Lasts() >= d.leastPart(t) && s.From < at && s.Until > heard {
+			causes = append(causes, append(slices.Clone(all), silence{from: s.From, until: s.Until, doubt: unseen}))
+		}
 	}
-	return x
+	for _, cause := range causes {
+		if chain := d.reach(cause, heard, at, t); chain != nil {
+			x := blamedFor(chain, heard, at)
+			if x.Told = d.ToldBy(a, max(at, chain[0].until)); x.Unseen() {
+				x.Told = d.toldUnseen(a, max(at, chain[0].until))
+			}
+			return x
+		}
+	}
+	return Unexplained(nil, "neither a fault nor a hiccup explains why session %s expired", a.Session)
 }
 
 // silences returns what can have silenced a's session before it expired at an instant, where its last known contact was
@@ -399,6 +406,13 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 	}
 	if s := d.unrecorded(a); s != nil && long(s.from, s.until, false) {
 		return told(suspected(nil, "no fault explains it", s.doubt), s.until)
+	}
+	for _, s := range d.idle(a) {
+		if long(s.From, s.Until, false) {
+			x := suspected(nil, "no fault explains it", unseen)
+			x.Told = d.toldUnseen(a, max(at, s.Until))
+			return x
+		}
 	}
 	return Unexplained(nil, "no fault explains it")
 }

@@ -9,6 +9,9 @@ import (
 // A Span is a time from one instant to another.
 type Span struct{ From, Until int64 }
 
+// Lasts is how long it lasts.
+func (s Span) Lasts() int64 { return s.Until - s.From }
+
 // Spans are times, in order of their beginning; none of them overlaps the next.
 type Spans []Span
 

@@ -16,7 +16,8 @@ const fewFailures = 3
 type failingRun struct {
 	first, last *history.Acquisition
 	n           int64
-	unconnected bool // a client told that it had no connection then
+	unconnected bool  // a client told that it had no connection then
+	stood       int64 // for so long the driver of an attempt may have stood still unseen
 }
 
 // failing finds where the lock itself failed every attempt for longer than a stall takes, though nobody held it: a lock
@@ -52,9 +53,12 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found 
 	var run failingRun
 	over := func() {
 		if run.n >= fewFailures && run.last.Returned-run.first.Invoked > l.Bound {
-			if f := l.failingFinding(lock, run); run.unconnected {
+			switch f := l.failingFinding(lock, run); {
+			case run.unconnected:
 				doubts = append(doubts, f.Text+", and clients had no connection to the servers")
-			} else {
+			case run.stood >= int64(evidence.Standstill(l.Facts.Tick)) && f.Until-f.At-run.stood <= 2*l.Bound:
+				l.unseen = append(l.unseen, f) // it, and what it left, account for so much
+			default:
 				found = append(found, f)
 			}
 		}
@@ -75,6 +79,7 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found 
 			run.first = a
 		}
 		run.last, run.n = a, run.n+1
+		run.stood = max(run.stood, l.PerhapsStood(a, a.Invoked, a.Returned).Lasts())
 		run.unconnected = run.unconnected || evidence.Spans(l.Unconnected[a.Client]).Touches(a.Invoked, a.Returned)
 	}
 	over()

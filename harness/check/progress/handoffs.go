@@ -150,8 +150,10 @@ func (l *LivenessJudge) aftermaths() []evidence.Span {
 //     servers' logs show that half of the grants came sooner after their znodes were eligible, it is a doubt: it was
 //     the service that was slow, or the release.
 //
-// Recorded standstills within a hand-off do not count. Several must be slow, no two of them at the same time, because
-// one standstill of a server delays hand-offs of many locks at once. Fewer than [fewSlow] are only mentioned.
+// Recorded standstills within a hand-off do not count. If drivers that declare no pings may have stood still in each
+// slow one, and fewer than half are slow, that is a doubt; a driver that stands still at every other hand-off is no
+// accident. Several must be slow, no two of them at the same time, because one standstill of a server delays hand-offs
+// of many locks at once. Fewer than [fewSlow] are only mentioned.
 func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, said string, doubts []string) {
 	if len(all) == 0 {
 		return nil, "", nil
@@ -178,13 +180,14 @@ func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, sai
 		took, limit, since = whole, 2*slowHandOff, "its release was called for"
 	}
 	limit += l.Clocks().Most
-	apart, free := 0, int64(math.MinInt64) // the most that do not overlap: always take the first to end
+	seen, apart, free := false, 0, int64(math.MinInt64) // the most that do not overlap: always take the first to end
 	for i := range all {
 		h := &all[i]
 		if took[i] <= limit {
 			continue
 		}
 		slow = append(slow, l.slowHandOff(h, took[i], since))
+		seen = seen || took[i]-l.PerhapsStood(h.to, h.called, h.granted).Lasts() > limit
 		if h.called >= free {
 			apart, free = apart+1, h.granted
 		}
@@ -193,6 +196,9 @@ func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, sai
 		return nil, fmt.Sprintf("; %s of %d took longer than %s, at most %s", evidence.Count(int64(len(slow)),
 			"ordinary hand-off",
 			"ordinary hand-offs"), len(all), evidence.Length(limit), evidence.Length(slices.Max(took))), doubts
+	}
+	if len(slow) > 0 && !seen && 2*len(slow) <= len(all) {
+		l.unseen, slow = append(l.unseen, slow...), nil
 	}
 	return slow, "", doubts
 }
@@ -292,6 +298,8 @@ func (l *LivenessJudge) afterHeal(lock string, all []*history.Acquisition, heal 
 // the first had its place, or after as long as a stall takes where its place is not recorded. It judges waits that
 // lasted longer than that, up to the first such grant, if nothing disturbed the client meanwhile. Reads are left out,
 // because a client that writes may go on to read ahead of others.
+//
+// If its session may have expired because its driver stood still unseen, that is a doubt.
 func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (found []evidence.Finding) {
 	if !l.Facts.Queue {
 		return nil
@@ -335,6 +343,10 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 		f.Clients, f.Tokens = append(f.Clients, first.Client), append(f.Tokens, first.Token)
 		f.Events = append(f.Events, l.EventsOf(first)...)
 		l.blameServer(&f)
+		if l.MayHaveExpired(a, first.Returned) {
+			l.unseen = append(l.unseen, f)
+			continue
+		}
 		found = append(found, f)
 	}
 	return found

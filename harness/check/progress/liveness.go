@@ -87,7 +87,8 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	}
 	var refused, failing, passed, lost []evidence.Finding
 	for _, lock := range evidence.SortedKeys(byLock) {
-		stalls := l.Stalls(lock, byLock[lock])
+		seeming := l.Stalls(lock, byLock[lock])
+		stalls := l.withoutStandstills(lock, byLock[lock], seeming)
 		if d.Whole { // else a holder may only be missing from the record
 			ordinary = l.ordinary(ordinary, byLock[lock], l.Grants[lock])
 			wrongly, inVain := l.refusals(lock, byLock[lock])
@@ -117,7 +118,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 			v.Count += int64(len(stalls))
 		}
 		v.Findings = append(v.Findings, stalls[:min(len(stalls), evidence.MaxFindings)]...)
-		if len(stalls) == 0 {
+		if len(seeming) == 0 {
 			doubts = append(doubts, l.stallDoubts(lock, byLock[lock])...)
 		}
 		if heal != history.None && len(stalls) == 0 {
@@ -148,7 +149,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	doubts = append(doubts, append(l.perhapsOrphans, l.recoveryDoubts(heal)...)...)
 	stuck, unsure := l.progress(heal)
 	share, little := l.judged(byLock)
-	doubts = slices.Concat(doubts, unsure, l.neverGranted(), little)
+	doubts = slices.Concat(doubts, unsure, l.neverGranted(), little, l.unseenDoubts())
 	switch {
 	case v.Count > stalled && stalled == 0:
 		v.Setf(evidence.Fail, "%s in the servers' logs: %s",
@@ -232,7 +233,8 @@ type LivenessJudge struct {
 	Grants      map[string][]*history.Acquisition
 
 	perhapsOrphans []string
-	disturbs       []evidence.Span // see disturbances
+	unseen         []evidence.Finding // that a standstill of a driver that declares no pings explains
+	disturbs       []evidence.Span    // see disturbances
 }
 
 // TakenTogether returns the acquisitions that were called for before the others of the same number had returned.
@@ -248,6 +250,17 @@ func TakenTogether(all []history.Acquisition) map[*history.Acquisition]bool {
 		last[a.Client] = a
 	}
 	return several
+}
+
+// unseenDoubts says what a standstill of a driver that declares no pings explains, by the first finding.
+func (l *LivenessJudge) unseenDoubts() []string {
+	switch len(l.unseen) {
+	case 0:
+		return nil
+	case 1:
+		return []string{l.unseen[0].Text + evidence.UnlessStood}
+	}
+	return []string{fmt.Sprintf("%s%s; and %d more", l.unseen[0].Text, evidence.UnlessStood, len(l.unseen)-1)}
 }
 
 // InForce is when f can have kept a lock from being granted. A client that is killed for good keeps others from it

@@ -54,6 +54,10 @@ func (l *LivenessJudge) progress(heal int64) (stuck []evidence.Finding, doubts [
 			excused, server = append(excused, client), cmp.Or(server, strings.TrimPrefix(f.Text, said))
 			continue
 		}
+		if stood := l.PerhapsStood(a, heal, until).Lasts(); stood > 0 && until-heal-stood <= l.Bound {
+			l.unseen = append(l.unseen, f)
+			continue
+		}
 		stuck = append(stuck, f)
 	}
 	if len(excused) > 0 {

@@ -37,6 +37,7 @@ func (l *LivenessJudge) refusals(lock string, all []*history.Acquisition) (found
 	unclean := l.uncleanEnds(all)
 	apart := l.Clocks().Most
 	before := int64(math.MinInt64) // when everything that was called for so far was over
+	left := before                 // until when a driver that stood still unseen may have left a znode of it
 	for i, a := range all {
 		next := int64(math.MaxInt64)
 		if i+1 < len(all) {
@@ -44,7 +45,9 @@ func (l *LivenessJudge) refusals(lock string, all []*history.Acquisition) (found
 		}
 		if a.Returned != history.None && a.Reason == history.FailBusy && a.Permits <= l.FewestPermits(lock) &&
 			before+settled <= a.Invoked && next > a.Returned && !unclean.Touches(a.Invoked-settled, a.Returned) {
-			if before+settled+apart <= a.Invoked && next > a.Returned+apart {
+			if left+settled > a.Invoked {
+				l.unseen = append(l.unseen, l.refusal(a, before))
+			} else if before+settled+apart <= a.Invoked && next > a.Returned+apart {
 				found = append(found, l.refusal(a, before))
 			} else if len(doubts) == 0 {
 				doubts = append(doubts, fmt.Sprintf("%s was refused %s as busy at %s, and it is not known whether it was free "+
@@ -52,6 +55,9 @@ func (l *LivenessJudge) refusals(lock string, all []*history.Acquisition) (found
 			}
 		}
 		before = max(before, l.gone(a))
+		if !a.Granted() {
+			left = max(left, min(l.AwakeAfter(a, l.gone(a)), evidence.Later(l.gone(a), l.Bound)))
+		}
 	}
 	return found, append(doubts, l.inVain(lock, all, unclean)...)
 }
@@ -144,9 +150,13 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 		f := l.FindingOf(evidence.KindLostWithoutCause, a, a.Returned, a.Lost,
 			"%s was told at %s that it had lost %s, which it had had since %s, and nothing can have cost it the lock",
 			evidence.Holder(a), evidence.Seconds(a.Lost), a.Lock, evidence.Seconds(a.Returned))
-		if l.Transactions.Whole() {
+		stood := l.PerhapsStood(a, a.Returned, a.Lost).Lasts()
+		switch {
+		case l.Transactions.Whole() && stood > 0 && stood >= l.LongestTimeout()/3:
+			l.unseen = append(l.unseen, f)
+		case l.Transactions.Whole():
 			found = append(found, f)
-		} else if len(doubts) == 0 {
+		case len(doubts) == 0:
 			doubts = []string{f.Text + ", as far as is known without the servers' transactions"}
 		}
 	}

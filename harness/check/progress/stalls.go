@@ -35,6 +35,33 @@ func (l *LivenessJudge) Stalls(lock string, all []*history.Acquisition) []eviden
 	return l.stallsOf(lock, all, 0, l.blocks(all, false), l.alone, l.deaf)
 }
 
+// withoutStandstills leaves out the stalls for which a standstill of one driver that declares no pings accounts, which
+// are doubts: without that time nobody waited for long enough.
+func (l *LivenessJudge) withoutStandstills(
+	lock string, all []*history.Acquisition, found []evidence.Finding,
+) (stalls []evidence.Finding) {
+	blocks := l.blocks(all, false)
+	for _, f := range found {
+		again := func(g evidence.Finding) bool { return g.At < f.Until && g.Until > f.At }
+		if f.Cause == evidence.CauseNone && slices.ContainsFunc(all, func(a *history.Acquisition) bool {
+			from, until := l.Waited(a)
+			stood := l.PerhapsStood(a, max(from, f.At), min(until, f.Until))
+			deaf := func(b *history.Acquisition) evidence.Spans {
+				if l.Driver(b) != l.Driver(a) {
+					return l.deaf(b)
+				}
+				return evidence.Merged(append(slices.Clone(l.deaf(b)), stood))
+			}
+			return stood.Lasts() > 0 && !slices.ContainsFunc(l.stallsOf(lock, all, 0, blocks, l.alone, deaf), again)
+		}) {
+			l.unseen = append(l.unseen, f)
+		} else {
+			stalls = append(stalls, f)
+		}
+	}
+	return stalls
+}
+
 // alone is the role of an acquisition of a lock that only one client can have.
 func (l *LivenessJudge) alone(a *history.Acquisition) role {
 	switch {

@@ -1,0 +1,158 @@
+package evidence
+
+import (
+	"math"
+	"slices"
+
+	"locklab/harness/history"
+)
+
+// The driver of a foreign lock is a process beside the client's. Pings show when it stood still. One that declares no
+// pings may have done so in any time in which it answered nothing, and then kept no session alive, took no lock and
+// told nobody of a loss. So nothing accuses the lock that a single standstill of such a driver explains, unless a
+// verified fault explains it already. Standstills of several drivers at once are no accident that is allowed for.
+
+// unseen is the doubt about such a driver.
+const unseen = "but the driver may have stood still, which nobody sees unless it declares pings"
+
+// Unwatched names what explains such a doubt.
+const Unwatched = "a standstill of a driver that declares no pings"
+
+// UnlessStood is the same doubt about a finding, for the end of its text.
+const UnlessStood = ", " + unseen
+
+// Unseen reports whether nothing explains it but a standstill of a driver that declares no pings, which is a doubt.
+func (x Explanation) Unseen() bool { return x.doubt == unseen }
+
+// UnseenUntil is the doubt about a client that its driver has told nothing by an instant.
+func UnseenUntil(at int64) Explanation {
+	x := suspected(nil, "nothing else explains it", unseen)
+	x.Told = at
+	return x
+}
+
+// unwatched returns the drivers that greeted without pings, by the client process that started them.
+func unwatched(events *history.Log) map[string]history.Driver {
+	all := map[string]history.Driver{}
+	for _, e := range events.Of(history.OpDriver) {
+		if driver := e.Driver(); !driver.Pings() {
+			all[e.Process] = driver
+		}
+	}
+	return all
+}
+
+// Driver names the process that drives a's lock: a client, or a client process that has one driver for all its
+// clients. It is empty if pings watched that driver, or if the lock is locklab's own.
+func (d *Digest) Driver(a *history.Acquisition) string {
+	switch driver, is := d.unwatched[a.Process]; {
+	case !is:
+		return ""
+	case driver.Shared():
+		return a.Process
+	}
+	return a.Client
+}
+
+// idle are the times from one answer of a's driver to the next. It is empty where a has no [Digest.Driver].
+func (d *Digest) idle(a *history.Acquisition) Spans {
+	driver := d.Driver(a)
+	if driver == "" {
+		return nil
+	}
+	return d.idles.Of(driver, func() (all Spans) {
+		answers := d.answersOf(driver)
+		for i, at := range answers {
+			if next := append(answers, math.MaxInt64)[i+1]; at < next {
+				all = append(all, Span{at, next})
+			}
+		}
+		return all
+	})
+}
+
+// answersOf returns when a driver answered, in order. An outcome that is not known is none: the client gave up, or the
+// driver had come to its end.
+func (d *Digest) answersOf(driver string) (all []int64) {
+	for i := range d.Acquisitions {
+		a := &d.Acquisitions[i]
+		if d.Driver(a) != driver {
+			continue
+		}
+		all = append(all, a.Queued, a.Lost)
+		if a.Outcome != history.Info {
+			all = append(all, a.Returned)
+		}
+		if a.ReleaseOutcome != history.Info {
+			all = append(all, a.ReleaseReturned)
+		}
+	}
+	for _, e := range d.Events.Of(history.OpDriver, history.OpConnected, history.OpDisconnected, history.OpExpired) {
+		if e.Client == driver || e.Process == driver || e.Op == history.OpDriver && e.Process == HostOf(driver) {
+			all = append(all, e.At)
+		}
+	}
+	all = slices.DeleteFunc(all, func(at int64) bool { return at == history.None })
+	slices.Sort(all)
+	return all
+}
+
+// PerhapsStood is the longest time between two instants in which a's driver may have stood still unseen. It is no
+// longer than a session outlives, if a's session did by the servers' logs.
+func (d *Digest) PerhapsStood(a *history.Acquisition, from, until int64) (longest Span) {
+	for part := range d.idle(a).Cut(from, until) {
+		if part.Lasts() > longest.Lasts() {
+			longest = part
+		}
+	}
+	if most := int64(d.expiry(d.timeout(a.Session)).Latest()) + d.Slack(); longest.Lasts() > most && d.lived(a, until) {
+		longest.From = longest.Until - most
+	}
+	return longest
+}
+
+// AwakeAfter is when a's driver cannot have stood still any more since an instant: it answered, or it was watched.
+func (d *Digest) AwakeAfter(a *history.Acquisition, at int64) int64 {
+	for part := range d.idle(a).Cut(at, math.MaxInt64) {
+		return part.Until
+	}
+	return at
+}
+
+// toldUnseen is by when a client must have learned of the end of its session if its driver stood still: see
+// [Digest.ToldBy]. The driver may do so once more.
+func (d *Digest) toldUnseen(a *history.Acquisition, since int64) int64 {
+	return Later(d.ToldBy(a, since), d.PerhapsStood(a, since, d.BelievedUntil(a)).Lasts())
+}
+
+// lived reports whether the servers' logs say that a's session had not ended by an instant.
+func (d *Digest) lived(a *history.Acquisition, at int64) bool {
+	session := a.Session
+	for _, c := range d.Connections[a.Client] {
+		if a.Session == 0 && c.At <= at {
+			session = c.Session
+		}
+	}
+	if !d.Transactions.Whole() || d.Transactions.History.Sessions[int64(session)] == nil {
+		return false
+	}
+	end := d.SessionEnd(session)
+	return end == nil || d.Transactions.Clock.At(end.Time)-d.Transactions.Clock.Err > at
+}
+
+// unseenLoss is the doubt that one of two holders lost its session to the other because its driver stood still unseen;
+// else it is x.
+func (d *Digest) unseenLoss(first, second *history.Acquisition, x Explanation) Explanation {
+	if y := d.Outage(first, second.Returned); y.Unseen() {
+		return y
+	}
+	if y := d.Outage(second, first.Returned); y.Unseen() {
+		return y
+	}
+	return x
+}
+
+// MayHaveExpired reports whether a's session may have expired by an instant because its driver stood still unseen.
+func (d *Digest) MayHaveExpired(a *history.Acquisition, by int64) bool {
+	return !d.lived(a, by) && d.Outage(a, by).Unseen()
+}
