@@ -270,8 +270,8 @@ func (s *simulation) disturb() {
 	for range s.IntN(4) {
 		from, lasts := s.between(1_000, 45_000), s.between(20, []int64{100, 1_000, 11_000}[s.IntN(3)])
 		who := s.clients[s.IntN(len(s.clients)):]
-		if s.IntN(3) > 0 {
-			who = who[:1] // else the machine stands still for several of them
+		if s.IntN(3) > 0 || s.unwatched {
+			who = who[:1] // else the machine stands still for several of them, which the clients themselves record
 		}
 		s.mail = append(s.mail, simMail{from, func() {
 			for _, c := range who {

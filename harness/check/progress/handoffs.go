@@ -151,7 +151,7 @@ func (l *LivenessJudge) aftermaths() []evidence.Span {
 //     the service that was slow, or the release.
 //
 // Recorded standstills within a hand-off do not count. If drivers that declare no pings may have stood still in each
-// slow one, and fewer than half are slow, that is a doubt; a driver that stands still at every other hand-off is no
+// slow one, and no more than half are slow, that is a doubt; a driver that stands still at every other hand-off is no
 // accident. Several must be slow, no two of them at the same time, because one standstill of a server delays hand-offs
 // of many locks at once. Fewer than [fewSlow] are only mentioned.
 func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, said string, doubts []string) {
