@@ -41,12 +41,15 @@ type Digest struct {
 	contacts Memo[history.SessionID, []int64]        // see contactsOf
 	expiries Memo[*history.Acquisition, Explanation] // see expiryCause
 	stood    Memo[string, []*history.Event]          // see standstills
-	idles    Memo[string, Spans]                     // by driver; see idle
 	// lastRecorded is the last event of a process before its death; see unrecorded.
 	lastRecorded Memo[death, int64]
 	bySession    struct { // see [Digest.acquisitionsOf]
 		once sync.Once
 		all  map[history.SessionID][]*history.Acquisition
+	}
+	idles struct { // by driver; see [Digest.idle]
+		once sync.Once
+		all  map[string]Spans
 	}
 	bound struct { // see [Digest.clocks]
 		once sync.Once

@@ -3,6 +3,7 @@ package evidence
 import (
 	"math"
 	"slices"
+	"time"
 
 	"locklab/harness/history"
 )
@@ -44,15 +45,21 @@ func unwatched(events *history.Log) map[string]history.Driver {
 
 // Driver names the process that drives a's lock: a client, or a client process that has one driver for all its
 // clients. It is empty if pings watched that driver, or if the lock is locklab's own.
-func (d *Digest) Driver(a *history.Acquisition) string {
-	switch driver, is := d.unwatched[a.Process]; {
+func (d *Digest) Driver(a *history.Acquisition) string { return d.driverOf(a.Process, a.Client) }
+
+func (d *Digest) driverOf(process, client string) string {
+	switch driver, is := d.unwatched[process]; {
 	case !is:
 		return ""
 	case driver.Shared():
-		return a.Process
+		return process
 	}
-	return a.Client
+	return client
 }
+
+// leastIdle is shorter than any standstill that counts. A run has millions of answers, most of which follow each other
+// faster than that.
+const leastIdle = int64(20 * time.Millisecond)
 
 // idle are the times from one answer of a's driver to the next. It is empty where a has no [Digest.Driver].
 func (d *Digest) idle(a *history.Acquisition) Spans {
@@ -60,40 +67,54 @@ func (d *Digest) idle(a *history.Acquisition) Spans {
 	if driver == "" {
 		return nil
 	}
-	return d.idles.Of(driver, func() (all Spans) {
-		answers := d.answersOf(driver)
-		for i, at := range answers {
-			if next := append(answers, math.MaxInt64)[i+1]; at < next {
-				all = append(all, Span{at, next})
+	d.idles.once.Do(func() {
+		d.idles.all = map[string]Spans{}
+		for driver, answers := range d.answers() {
+			slices.Sort(answers)
+			var idle Spans
+			for i, at := range append(answers, d.End)[1:] {
+				if answers[i]+leastIdle < at {
+					idle = append(idle, Span{answers[i], at})
+				}
 			}
+			d.idles.all[driver] = idle
 		}
-		return all
 	})
+	return d.idles.all[driver]
 }
 
-// answersOf returns when a driver answered, in order. An outcome that is not known is none: the client gave up, or the
-// driver had come to its end.
-func (d *Digest) answersOf(driver string) (all []int64) {
+// answers returns when drivers answered, by [Digest.Driver]. An outcome that is not known is none: the client gave up,
+// or the driver had come to its end.
+func (d *Digest) answers() map[string][]int64 {
+	all := map[string][]int64{}
+	note := func(driver string, answers ...int64) {
+		for _, at := range answers {
+			if driver != "" && at != history.None {
+				all[driver] = append(all[driver], at)
+			}
+		}
+	}
+	greeted := map[string]int64{}
+	for _, e := range d.Events.Of(history.OpDriver) {
+		greeted[e.Process] = e.At
+	}
 	for i := range d.Acquisitions {
 		a := &d.Acquisitions[i]
-		if d.Driver(a) != driver {
-			continue
+		driver := d.Driver(a)
+		if all[driver] == nil {
+			note(driver, greeted[a.Process])
 		}
-		all = append(all, a.Queued, a.Lost)
+		note(driver, a.Queued, a.Lost)
 		if a.Outcome != history.Info {
-			all = append(all, a.Returned)
+			note(driver, a.Returned)
 		}
 		if a.ReleaseOutcome != history.Info {
-			all = append(all, a.ReleaseReturned)
+			note(driver, a.ReleaseReturned)
 		}
 	}
-	for _, e := range d.Events.Of(history.OpDriver, history.OpConnected, history.OpDisconnected, history.OpExpired) {
-		if e.Client == driver || e.Process == driver || e.Op == history.OpDriver && e.Process == HostOf(driver) {
-			all = append(all, e.At)
-		}
+	for _, e := range d.Events.Of(history.OpConnected, history.OpDisconnected, history.OpExpired) {
+		note(d.driverOf(e.Process, e.Client), e.At)
 	}
-	all = slices.DeleteFunc(all, func(at int64) bool { return at == history.None })
-	slices.Sort(all)
 	return all
 }
 
@@ -113,8 +134,11 @@ func (d *Digest) PerhapsStood(a *history.Acquisition, from, until int64) (longes
 
 // AwakeAfter is when a's driver cannot have stood still any more since an instant: it answered, or it was watched.
 func (d *Digest) AwakeAfter(a *history.Acquisition, at int64) int64 {
-	for part := range d.idle(a).Cut(at, math.MaxInt64) {
-		return part.Until
+	for s := range d.idle(a).Meeting(at, math.MaxInt64) {
+		if s.From <= at {
+			return s.Until
+		}
+		break
 	}
 	return at
 }

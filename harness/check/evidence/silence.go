@@ -76,8 +76,8 @@ func (d *Digest) findExpiryCause(a *history.Acquisition, end *nodes.End) Explana
 	all := d.silences(a, heard, at, t)
 	certain := slices.DeleteFunc(slices.Clone(all), func(s silence) bool { return s.doubt != "" })
 	causes := [][]silence{certain, all}
-	for _, s := range d.idle(a) {
-		if s.Lasts() >= d.leastPart(t) && s.From < at && s.Until > heard {
+	for s := range d.idle(a).Meeting(heard, at) {
+		if s.Lasts() >= d.leastPart(t) {
 			causes = append(causes, append(slices.Clone(all), silence{from: s.From, until: s.Until, doubt: unseen}))
 		}
 	}
@@ -407,7 +407,7 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 	if s := d.unrecorded(a); s != nil && long(s.from, s.until, false) {
 		return told(suspected(nil, "no fault explains it", s.doubt), s.until)
 	}
-	for _, s := range d.idle(a) {
+	for s := range d.idle(a).Meeting(at-t-2*int64(d.Facts.Tick)-d.Slack(), at) {
 		if long(s.From, s.Until, false) {
 			x := suspected(nil, "no fault explains it", unseen)
 			x.Told = d.toldUnseen(a, max(at, s.Until))

@@ -41,10 +41,20 @@ func (s Spans) Within(from, until int64) int64 {
 // Cut yields the parts of [from, until) that they have.
 func (s Spans) Cut(from, until int64) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
+		for x := range s.Meeting(from, until) {
+			if !yield(Span{max(x.From, from), min(x.Until, until)}) {
+				return
+			}
+		}
+	}
+}
+
+// Meeting yields those that have a part of [from, until).
+func (s Spans) Meeting(from, until int64) iter.Seq[Span] {
+	return func(yield func(Span) bool) {
 		i, _ := slices.BinarySearchFunc(s, from, func(x Span, from int64) int { return cmp.Compare(x.Until, from) })
 		for ; i < len(s) && s[i].From < until; i++ {
-			part := Span{max(s[i].From, from), min(s[i].Until, until)}
-			if part.From < part.Until && !yield(part) {
+			if max(s[i].From, from) < min(s[i].Until, until) && !yield(s[i]) {
 				return
 			}
 		}

@@ -151,7 +151,11 @@ func (s *stage) client() *client {
 	s.t.Helper()
 	c := &client{stage: s, process: fmt.Sprintf("c%d", len(s.clients)+1)}
 	d, err := foreign.NewDriver(foreign.Config{Argv: append([]string{os.Args[0]}, s.command...),
-		Env: []string{"BROKEN_LOCK=1"}, Stderr: os.Stderr})
+		Env: []string{"BROKEN_LOCK=1"}, Stderr: os.Stderr, Greeted: func(scope, declares string) {
+			e := history.Driver{Command: s.command[0], Scope: scope, Declares: declares}.Event()
+			e.Process = c.process
+			s.note(e)
+		}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
