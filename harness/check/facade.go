@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
+	"locklab/harness/history"
 )
 
 // The types of the packages below that other packages need.
@@ -23,7 +24,7 @@ type (
 	Harm           = evidence.Harm
 	HolderHarm     = evidence.HolderHarm
 	Kind           = evidence.Kind
-	Look           = evidence.Look
+	Look           = history.Look
 	PlannedFault   = evidence.PlannedFault
 	Resolution     = evidence.Resolution
 	Result         = evidence.Result
@@ -42,7 +43,7 @@ const (
 	CauseAdministrator        = evidence.CauseAdministrator
 	CauseKill                 = evidence.CauseKill
 	CauseNone                 = evidence.CauseNone
-	CommitsNothing            = evidence.CommitsNothing
+	CommitsNothing            = history.CommitsNothing
 	CountCrowded              = evidence.CountCrowded
 	CountLostUpdates          = evidence.CountLostUpdates
 	CountOverlaps             = evidence.CountOverlaps

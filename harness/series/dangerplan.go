@@ -13,6 +13,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/harness/fail"
+	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/settings"
 	"locklab/reports/danger"
@@ -229,16 +230,17 @@ func (p *DangerPlan) dir(dir string, c dangerCurve, n int) string {
 	return filepath.Join(dir, dangerRuns, folderName([]string{c.panel, c.recipe, c.guard}, ""), fmt.Sprintf("%02d", n))
 }
 
-var dangerPlans = planDir[DangerPlan]{"danger measurement", dangerPlanFile, ErrNoDanger, (*DangerPlan).check}
+var dangerPlans = rundir.PlanDir[DangerPlan]{What: "danger measurement", File: dangerPlanFile,
+	None: ErrNoDanger, Check: (*DangerPlan).check}
 
 // Begin makes the directory and writes the plan. A directory that has the same plan already goes on there.
-func (p *DangerPlan) Begin(dir string) error { return dangerPlans.begin(dir, p) }
+func (p *DangerPlan) Begin(dir string) error { return dangerPlans.Begin(dir, p) }
 
 // ReadDangerPlan reads the plan in a directory.
-func ReadDangerPlan(dir string) (*DangerPlan, error) { return dangerPlans.read(dir) }
+func ReadDangerPlan(dir string) (*DangerPlan, error) { return dangerPlans.Read(dir) }
 
 // IsDanger reports whether a directory holds a danger measurement.
-func IsDanger(dir string) bool { return dangerPlans.has(dir) }
+func IsDanger(dir string) bool { return dangerPlans.Has(dir) }
 
 // check says what is wrong with a plan that was read from a file.
 func (p *DangerPlan) check() error {

@@ -135,11 +135,12 @@ func (p *SweepPlan) runDir(dir string, point, n int) string {
 }
 
 // sweepPlans are read by [ReadSweepPlan].
-var sweepPlans = planDir[SweepPlan]{"sweep", planFile, ErrNoSweep, (*SweepPlan).check}
+var sweepPlans = rundir.PlanDir[SweepPlan]{What: "sweep", File: planFile, None: ErrNoSweep,
+	Check: (*SweepPlan).check}
 
 // ReadSweepPlan reads the plan of the sweep in a directory.
 func ReadSweepPlan(dir string) (*SweepPlan, error) {
-	p, err := sweepPlans.read(dir)
+	p, err := sweepPlans.Read(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -171,4 +172,4 @@ func (p *SweepPlan) check() error {
 
 // Begin makes the directory of the sweep and writes the plan. If the directory has the same plan already, the sweep was
 // interrupted and can go on there. Other directories that are not empty are refused.
-func (p *SweepPlan) Begin(dir string) error { return sweepPlans.begin(dir, p) }
+func (p *SweepPlan) Begin(dir string) error { return sweepPlans.Begin(dir, p) }

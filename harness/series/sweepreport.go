@@ -18,7 +18,7 @@ import (
 )
 
 // IsSweep reports whether a directory holds a sweep.
-func IsSweep(dir string) bool { return sweepPlans.has(dir) }
+func IsSweep(dir string) bool { return sweepPlans.Has(dir) }
 
 // ReportSweep reads the runs that the sweep in dir has so far and replaces its sweep.json and its report.
 func ReportSweep(dir string) (sweep.Sweep, error) {

@@ -22,11 +22,17 @@ const Model = 3
 type Campaign struct {
 	Recipe      lock.Recipe
 	First, Last uint64
-	Faults      bool
+	// Hours is after how many session-hours no more seeds begin; 0 = there is no such limit.
+	Hours  float64
+	Faults bool
+	// Before are the outcomes of seeds of the recipe that were run already.
+	Before []Outcome
 	// StopAtFinding ends it at the first violation.
 	StopAtFinding bool
-	// Found is called with each finding, and Progress about once a second. No two calls happen at the same time.
+	// Found is called with each finding, Done, if it is set, with each outcome, and Progress about once a second. No two
+	// calls happen at the same time. An error of Done ends the campaign.
 	Found    func(Finding)
+	Done     func(Outcome) error
 	Progress func(Totals)
 
 	_ struct{} // no positional literals
@@ -35,7 +41,7 @@ type Campaign struct {
 // Totals are what a campaign came to.
 type Totals struct {
 	Seeds      uint64         `json:"seeds"`
-	Of         uint64         `json:"of"`
+	Of         uint64         `json:"of,omitempty"`
 	Acquired   int64          `json:"acquired"`
 	Sessions   time.Duration  `json:"sessions_ns"` // what all sessions lasted together
 	Virtual    time.Duration  `json:"virtual_ns"`
@@ -74,15 +80,26 @@ type Finding struct {
 	Kind      string `json:"kind,omitempty"`
 	Text      string `json:"text"`
 	// At is when it was, if Kind says what.
-	At time.Duration `json:"at_ns,omitempty"`
+	At    time.Duration `json:"at_ns,omitempty"`
+	State string        `json:"state"`
 }
+
+// The states of a finding.
+const (
+	Fresh = "new"      // no earlier seed showed the same
+	Known = "known"    // an earlier one did, or the recipe has a known bug
+	Gone  = "resolved" // the seed that showed it does not show it any more
+)
+
+// key is what the same findings have in common.
+func (f Finding) key() string { return fmt.Sprint(f.Recipe, f.Check, f.Kind, f.Violation) }
 
 func (f Finding) String() string {
 	result := "unknown"
 	if f.Violation {
 		result = "violation"
 	}
-	return fmt.Sprintf("%s, seed %d: %s: %s: %s", f.Recipe, f.Seed, result, f.Check, f.Text)
+	return fmt.Sprintf("%s, seed %d: %s %s: %s: %s", f.Recipe, f.Seed, f.State, result, f.Check, f.Text)
 }
 
 // Findings returns what the checks of a run found that should not be there, or could not tell.
@@ -103,24 +120,36 @@ func (r *Run) Findings() (all []Finding) {
 	return all
 }
 
-// Execute runs the seeds, and returns what they came to. Its error is that of ctx if that ended first: then the seeds
-// that had begun are not counted.
+// Execute runs the seeds, and returns what they came to. Its error is that of Done, or of ctx if that
+// ended first: then the seeds that had begun are not counted.
 func (c *Campaign) Execute(ctx context.Context) (Totals, error) {
 	// A run leaves much behind that is garbage at once, and memory does not grow with the number of runs.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	begun := time.Now()
 	t := Totals{Of: c.Last - c.First + 1, Faults: map[string]int{}}
-	next, told := c.First, begun
+	ran, seen := map[uint64]bool{}, map[string]bool{}
+	for _, o := range c.Before {
+		ran[o.Seed] = true
+		t.add(o.Totals)
+		for _, f := range o.Findings {
+			seen[f.key()] = true
+		}
+	}
+	next, told, last := c.First, time.Now(), time.Now()
 	var mu sync.Mutex
 	var workers sync.WaitGroup
+	var failed error
 	stopped := false
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for {
 				mu.Lock()
-				seed, over := next, next > c.Last || ctx.Err() != nil
+				for ran[next] {
+					next++
+				}
+				seed := next
+				over := next > c.Last || ctx.Err() != nil || c.Hours > 0 && t.Sessions.Hours() >= c.Hours
 				next++
 				mu.Unlock()
 				if over {
@@ -129,12 +158,25 @@ func (c *Campaign) Execute(ctx context.Context) (Totals, error) {
 				run := Seed(c.Recipe, seed, c.Faults)
 				mu.Lock()
 				if ctx.Err() == nil {
-					t.add(run, time.Since(begun))
-					for _, f := range run.Findings() {
-						c.Found(f)
+					o := run.Outcome()
+					now := time.Now()
+					o.Took, last = now.Sub(last), now
+					t.add(o.Totals)
+					for i := range o.Findings {
+						f := &o.Findings[i]
+						f.State = Fresh
+						if seen[f.key()] || c.Recipe.Control && f.Violation {
+							f.State = Known
+						}
+						seen[f.key()] = true
+						c.Found(*f)
 						stopped = stopped || f.Violation && c.StopAtFinding
 					}
-					if now := time.Now(); now.Sub(told) >= time.Second {
+					if c.Done != nil {
+						failed = c.Done(o)
+						stopped = stopped || failed != nil
+					}
+					if now.Sub(told) >= time.Second {
 						told = now
 						c.Progress(t)
 					}
@@ -148,28 +190,37 @@ func (c *Campaign) Execute(ctx context.Context) (Totals, error) {
 	}
 	workers.Wait()
 	if stopped {
-		return t, nil
+		return t, failed
 	}
 	return t, ctx.Err()
 }
 
-// add adds a run.
-func (t *Totals) add(r *Run, took time.Duration) {
-	t.Seeds++
-	t.Acquired += r.Acquired
-	t.Sessions += r.Sessions
-	t.Virtual += r.Virtual
-	t.Took = took
-	t.Expired += r.Expired
-	t.LostHolds += r.LostHolds
-	for k, n := range r.Faults {
-		t.Faults[k] += n
-	}
+// Outcome is what the run came to.
+func (r *Run) Outcome() Outcome {
+	t := Totals{Seeds: 1, Acquired: r.Acquired, Sessions: r.Sessions, Virtual: r.Virtual, Expired: r.Expired,
+		LostHolds: r.LostHolds, Faults: r.Faults}
 	switch r.Report.Verdict {
 	case check.Fail:
-		t.Violations++
+		t.Violations = 1
 	case check.Unknown:
-		t.Unknown++
+		t.Unknown = 1
+	}
+	return Outcome{Model: Model, Seed: r.Seed, TotalsFor: TotalsFor{r.Recipe, t}, Findings: r.Findings()}
+}
+
+// add adds what more seeds came to.
+func (t *Totals) add(more Totals) {
+	t.Seeds += more.Seeds
+	t.Acquired += more.Acquired
+	t.Sessions += more.Sessions
+	t.Virtual += more.Virtual
+	t.Took += more.Took
+	t.Expired += more.Expired
+	t.LostHolds += more.LostHolds
+	t.Violations += more.Violations
+	t.Unknown += more.Unknown
+	for k, n := range more.Faults {
+		t.Faults[k] += n
 	}
 }
 

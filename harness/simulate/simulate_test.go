@@ -1,11 +1,17 @@
 package simulate
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
@@ -128,6 +134,98 @@ func difference(a, b *Run) string {
 		}
 	}
 	return fmt.Sprintf("%d and %d events", len(a.Events), len(b.Events))
+}
+
+// A campaign that goes on where it was killed, in the middle of a line, runs the seeds that are left and comes to the
+// same. It runs what it found again, and tells what was new.
+func TestGoesOn(t *testing.T) {
+	r, _ := lock.Find("broken-lost-wakeup")
+	dir := filepath.Join(t.TempDir(), "kept")
+	plan := Plan{Model: Model, Recipes: []string{r.Name}, First: 1, Last: 6, Faults: true}
+	sound, _ := lock.Find(lock.Mutex)
+	if err := plan.Begin(dir); err != nil {
+		t.Fatal(err)
+	}
+	var states []string
+	campaign := func(r lock.Recipe, before []Outcome) Campaign {
+		return Campaign{Recipe: r, First: 1, Last: 6, Faults: true, Before: before,
+			Found:    func(f Finding) { states = append(states, f.State) },
+			Done:     func(o Outcome) error { return o.Keep(dir) },
+			Progress: func(Totals) {}}
+	}
+	whole := campaign(r, nil)
+	whole.Recipe.Control = false // its bug is not known
+	want, err := whole.Execute(t.Context())
+	if err != nil || want.Violations == 0 || states[0] != Fresh {
+		t.Fatalf("%+v, %v, findings %v", want, err, states)
+	}
+	name := filepath.Join(dir, outcomesFile)
+	text, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, text[:len(text)-20], 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := ReadOutcomes(dir)
+	if err != nil || len(before) != 5 {
+		t.Fatalf("%d outcomes, %v", len(before), err)
+	}
+	rest := campaign(r, before)
+	got, err := rest.Execute(t.Context())
+	if got.Took = want.Took; err != nil || !cmp.Equal(want, got) {
+		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
+	}
+	all, err := ReadOutcomes(dir)
+	if err != nil || len(all) != 6 {
+		t.Errorf("%d outcomes, %v", len(all), err)
+	}
+	for r, want := range map[*lock.Recipe]string{&r: Known, &sound: Gone} {
+		c := campaign(*r, all)
+		for i, f := range c.Recheck() {
+			if f.State != want || i > 0 && f.key() == all[0].Findings[0].key() {
+				t.Errorf("%s: %v, want %s", r.Name, f, want)
+			}
+		}
+	}
+}
+
+// A directory of another model, and one with a line that is no outcome, are refused.
+func TestRefusedDirectories(t *testing.T) {
+	dir := t.TempDir()
+	for text, want := range map[string]string{
+		`{"model": 2, "recipes": ["mutex"], "first": 1, "last": 2}`: "made by another model: 2, and this locklab has 3",
+		`{"model": 3, "recipes": [], "first": 1, "last": 2}`:        "it names no recipe or no seed",
+		`{`: "unexpected end of JSON input",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, planFile), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadPlan(dir); !errors.Is(err, ErrNoSimulation) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"{\"model\": 3}\nnonsense\n": "line 2: invalid character",
+		"{\"model\": 2}\n":           "line 1: schema_version is 2, and this locklab reads 3",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, outcomesFile), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadOutcomes(dir); !errors.Is(err, ErrNoSimulation) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// Seeds go on until the sessions lasted long enough together.
+func TestHours(t *testing.T) {
+	r, _ := lock.Find(lock.Mutex)
+	c := Campaign{Recipe: r, First: 1, Last: 1000, Hours: 0.01, Found: func(Finding) {}, Progress: func(Totals) {}}
+	totals, err := c.Execute(t.Context())
+	if err != nil || totals.Sessions.Hours() < 0.01 || totals.Seeds > 20 {
+		t.Errorf("%+v, %v", totals, err)
+	}
 }
 
 // Locks with known bugs are found without being told when.

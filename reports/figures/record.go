@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"locklab/reports/internal/records"
+	"locklab/harness/records"
 )
 
 // SchemaVersion is the schema_version of a record.

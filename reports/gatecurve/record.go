@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"locklab/harness/check"
+	"locklab/harness/records"
 	"locklab/reports/compare"
-	"locklab/reports/internal/records"
 	"locklab/reports/result"
 )
 

@@ -22,7 +22,7 @@ var ServiceLivenessCheck = evidence.Check{
 // no answer for seconds, or when an ensemble does not recover, so a run in which nobody had to wait has no looks. Then
 // the final heal says that a write was committed through each server.
 //
-// A lack of service is a finding if it lasted for its [evidence.Lack.Bound] while no fault of a server was in force and
+// A lack of service is a finding if it lasted for its [history.Lack.Bound] while no fault of a server was in force and
 // no process stood still. It counts between looks only, because nothing is known of the time before the first. It is
 // told with the fault that preceded it and with the restarts that ended it, or did not.
 func judgeServiceLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
@@ -114,7 +114,7 @@ func lastServerFault(d *evidence.Digest, at int64) *evidence.Fault {
 }
 
 // afterwards says which servers were started again after a lack of service, and whether it was over then.
-func afterwards(d *evidence.Digest, u *evidence.Unserved, seen []evidence.Look) string {
+func afterwards(d *evidence.Digest, u *evidence.Unserved, seen []history.Look) string {
 	served := evidence.ServedAfter(u, seen)
 	var restarted []string
 	for _, e := range d.Events.Of(history.OpProcess) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -15,11 +16,14 @@ import (
 )
 
 type simulateCmd struct {
-	Seeds    string   `default:"1..100" placeholder:"FIRST..LAST" help:"${seeds_help}"`
-	Recipe   []string `default:"mutex" placeholder:"NAME,…" predictor:"key:recipe" help:"${simulate_recipe_help}"`
+	Seeds    string   `placeholder:"FIRST..LAST" help:"${seeds_help}"`
+	Hours    float64  `placeholder:"N" help:"${simulate_hours_help}"`
+	Recipe   []string `placeholder:"NAME,…" predictor:"key:recipe" help:"${simulate_recipe_help}"`
 	NoFaults bool     `help:"Let nothing go wrong."`
 	Stop     bool     `help:"Stop at the first finding."`
 	Model    int      `placeholder:"N" help:"The model that a seed is of. A locklab with another model refuses."`
+	Out      string   `predictor:"dir" placeholder:"DIR" help:"${simulate_out_help}"`
+	Resume   string   `predictor:"dir" placeholder:"DIR" help:"Go on with the simulation in a directory."`
 	JSON     bool     `name:"json" help:"Print the numbers and the findings as JSON."`
 }
 
@@ -37,46 +41,63 @@ type simulated struct {
 
 // Run runs seeds, and prints findings as they come.
 func (c *simulateCmd) Run(ctx context.Context, std streams) error {
-	first, last, err := parseSeeds(c.Seeds)
+	plan, dir, err := c.plan()
 	if err != nil {
 		return err
 	}
-	recipes, err := simulable(c.Recipe)
+	recipes, err := simulable(plan.Recipes)
 	if err != nil {
 		return err
 	}
-	if c.Model != 0 && c.Model != simulate.Model {
-		return &scenario.InputError{Flag: "--model", Msg: fmt.Sprintf("the seed was made by another model: %d, and "+
-			"this locklab has %d", c.Model, simulate.Model), Hint: "use the locklab that printed the command"}
+	var before []simulate.Outcome
+	if dir != "" {
+		if err := plan.Begin(dir); err != nil {
+			return err
+		}
+		if before, err = simulate.ReadOutcomes(dir); err != nil {
+			return err
+		}
 	}
 	out := simulated{Model: simulate.Model, Findings: []simulate.Finding{}}
 	var e ending
+	found := func(f simulate.Finding) {
+		out.Findings = append(out.Findings, f)
+		e.violation = e.violation || f.Violation && f.State != simulate.Gone
+		e.unknown = e.unknown || !f.Violation
+		if !c.JSON {
+			fmt.Fprintf(std.Out, "%s\n  %s\n", f, reproduces(f, !plan.Faults))
+		}
+	}
 	for _, r := range recipes {
-		campaign := simulate.Campaign{Recipe: r, First: first, Last: last, Faults: !c.NoFaults, StopAtFinding: c.Stop,
-			Found: func(f simulate.Finding) {
-				out.Findings = append(out.Findings, f)
-				if f.Violation {
-					e.violation = true
-				} else {
-					e.unknown = true
-				}
-				if !c.JSON {
-					fmt.Fprintf(std.Out, "%s\n  %s\n", f, reproduces(r, f.Seed, c.NoFaults))
-				}
-			},
-			Progress: func(t simulate.Totals) { fmt.Fprintln(std.Err, line(r.Name, t)) }}
+		campaign := simulate.Campaign{Recipe: r, First: plan.First, Last: plan.Last, Hours: plan.Hours,
+			Faults: plan.Faults, StopAtFinding: c.Stop, Found: found,
+			Progress: func(t simulate.Totals) { fmt.Fprintln(std.Err, line(r.Name, t, plan.Hours)) }}
+		for _, o := range before {
+			if o.Recipe == r.Name {
+				campaign.Before = append(campaign.Before, o)
+			}
+		}
+		if dir != "" {
+			campaign.Done = func(o simulate.Outcome) error { return o.Keep(dir) }
+		}
+		for _, f := range campaign.Recheck() {
+			found(f)
+		}
 		t, err := campaign.Execute(ctx)
 		out.Totals = append(out.Totals, simulate.TotalsFor{Recipe: r.Name, Totals: t})
 		if !c.JSON {
 			printTotals(std.Out, r.Name, t)
 		}
-		if err != nil {
-			e.interrupted = true
+		e.unknown = e.unknown || t.Unknown > 0
+		if err != nil && ctx.Err() == nil {
+			return e.with(err)
+		}
+		if e.interrupted = err != nil; e.interrupted {
 			break
 		}
-		if first == last && t.Violations > 0 {
+		if plan.First == plan.Last && t.Violations > 0 {
 			fmt.Fprintln(std.Err, "reducing the run to what the violation needs")
-			x, err := simulate.Shrink(ctx, simulate.Seed(r, first, !c.NoFaults))
+			x, err := simulate.Shrink(ctx, simulate.Seed(r, plan.First, plan.Faults))
 			if err != nil {
 				return e.with(err)
 			}
@@ -88,25 +109,71 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 			break
 		}
 	}
+	if e.interrupted && dir != "" {
+		fmt.Fprintf(std.Err, "interrupted; go on with: locklab simulate --resume %s\n", dir)
+	}
 	if c.JSON {
 		return e.with(printJSON(std.Out, out))
 	}
 	return e.with(nil)
 }
 
+// plan makes the plan, or reads that of the simulation that is continued. The directory is empty if nothing is kept.
+func (c *simulateCmd) plan() (p *simulate.Plan, dir string, err error) {
+	refuse := func(flag, msg, hint string) (*simulate.Plan, string, error) {
+		return nil, "", &scenario.InputError{Flag: flag, Msg: msg, Hint: hint}
+	}
+	switch {
+	case c.Model != 0 && c.Model != simulate.Model:
+		return refuse("--model", fmt.Sprintf("the seed was made by another model: %d, and this locklab has %d", c.Model,
+			simulate.Model), "use the locklab that printed the command")
+	case c.Resume != "":
+		if c.Seeds != "" || c.Hours != 0 || len(c.Recipe) > 0 || c.NoFaults || c.Out != "" {
+			return refuse("--resume", "the plan is in the directory already",
+				"without --seeds, --hours, --recipe, --no-faults and --out")
+		}
+		err := checkSeriesDir("simulate --resume", c.Resume, simulate.IsSimulation, simulate.ErrNoSimulation)
+		if err == nil {
+			p, err = simulate.ReadPlan(c.Resume)
+		}
+		return p, c.Resume, err
+	case c.Hours < 0 || math.IsNaN(c.Hours) || math.IsInf(c.Hours, 0):
+		return refuse("--hours", fmt.Sprintf("%v session-hours", c.Hours), "such as 1000")
+	}
+	p = &simulate.Plan{Model: simulate.Model, Recipes: c.Recipe, Hours: c.Hours, Faults: !c.NoFaults}
+	if len(p.Recipes) == 0 {
+		p.Recipes = []string{lock.Mutex}
+	}
+	switch {
+	case c.Seeds != "":
+		p.First, p.Last, err = parseSeeds(c.Seeds)
+	case c.Hours > 0:
+		p.First, p.Last = 1, mostSeeds
+	default:
+		p.First, p.Last = 1, 100
+	}
+	return p, c.Out, err
+}
+
 // reproduces returns the command that runs one seed again.
-func reproduces(r lock.Recipe, seed uint64, noFaults bool) string {
-	s := fmt.Sprintf("again: locklab simulate --recipe %s --seeds %d --model %d", r.Name, seed, simulate.Model)
+func reproduces(f simulate.Finding, noFaults bool) string {
+	s := fmt.Sprintf("again: locklab simulate --recipe %s --seeds %d --model %d", f.Recipe, f.Seed, simulate.Model)
 	if noFaults {
 		s += " --no-faults"
 	}
 	return s
 }
 
-// line is a line of progress.
-func line(recipe string, t simulate.Totals) string {
-	return fmt.Sprintf("%s: %s of %d, %s, %.1f session-hours, %s lost, %s", recipe, words.Count(int64(t.Seeds), "seed"),
-		t.Of, words.Count(t.Acquired, "acquisition"), t.Sessions.Hours(), words.Count(int64(t.LostHolds), "hold"),
+// line is a line of progress towards all seeds, or towards so many session-hours.
+func line(recipe string, t simulate.Totals, hours float64) string {
+	seeds, lasted := words.Count(int64(t.Seeds), "seed"), fmt.Sprintf("%.1f", t.Sessions.Hours())
+	if hours > 0 {
+		lasted += fmt.Sprintf(" of %g", hours)
+	} else {
+		seeds += fmt.Sprintf(" of %d", t.Of)
+	}
+	return fmt.Sprintf("%s: %s, %s, %s session-hours, %s lost, %s", recipe, seeds,
+		words.Count(t.Acquired, "acquisition"), lasted, words.Count(int64(t.LostHolds), "hold"),
 		words.Count(int64(t.Struck()), "fault"))
 }
 
