@@ -9,14 +9,14 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 )
 
 func bandwidthKind() Kind {
 	return Kind{
 		Name: "bandwidth", Family: FamilyPackets, Targets: OnServer | OnClient, Capability: agent.CapNetAdmin,
-		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true, Passes: true},
+		Nature: evidence.FaultNature{Cause: causePartition, HampersLeader: true, Passes: true},
 		Does:   "packets beyond a number of bytes per second are dropped, in each direction; none is queued",
 		Verified: "of a larger load, sent in each direction, no more than the limit arrives; after healing, all " +
 			"of it arrives",

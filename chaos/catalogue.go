@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 )
 
@@ -87,8 +87,8 @@ func kindNames(f func(*Kind) bool) []string {
 }
 
 // Natures says what faults of each kind can do, by the kind's name.
-func Natures() map[string]check.FaultNature {
-	all := map[string]check.FaultNature{}
+func Natures() map[string]evidence.FaultNature {
+	all := map[string]evidence.FaultNature{}
 	for _, k := range known().kinds {
 		all[k.Name] = k.Nature
 	}

@@ -8,7 +8,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 )
 
@@ -17,7 +17,7 @@ func clockStepKind() Kind {
 		Name: "clock-step", Family: FamilyStorage, Targets: OnServer | OnAll,
 		Slot: slotProcess, Capability: agent.CapFaketime, StepsClock: true,
 		NotDrawn: true, // the leader's clock places the servers' transactions: with it off, what they granted is not known
-		Nature:   check.FaultNature{SparesSessions: true},
+		Nature:   evidence.FaultNature{SparesSessions: true},
 		Does: "shifts a server's wall clock forward or back, and sets it right to heal; the monotonic clock " +
 			"(CLOCK_MONOTONIC) is left alone",
 		Verified: "the server's own log shows the shifted time; after healing, it shows the right time",

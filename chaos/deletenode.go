@@ -7,14 +7,14 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
 func deleteNodeKind() Kind {
 	return Kind{
 		Name: "delete-node", Family: FamilyZnode, Targets: OnClient, Momentary: true,
-		Nature:   check.FaultNature{Cause: check.CauseAdministrator, DeletesZnodes: true},
+		Nature:   evidence.FaultNature{Cause: evidence.CauseAdministrator, DeletesZnodes: true},
 		Does:     "an administrator deletes the client's own znode of the first lock, as soon as the client has one",
 		Verified: "the znode is gone",
 		Examples: []string{"target: c1"},

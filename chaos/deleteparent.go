@@ -6,14 +6,14 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 )
 
 func deleteParentKind() Kind {
 	return Kind{
 		Name: "delete-parent", Family: FamilyZnode, Targets: OnAll,
 		Momentary: true, NotDrawn: true,
-		Nature: check.FaultNature{Cause: check.CauseAdministrator, DeletesZnodes: true, DeletesAll: true},
+		Nature: evidence.FaultNature{Cause: evidence.CauseAdministrator, DeletesZnodes: true, DeletesAll: true},
 		Does: "deletes the first lock's directory while no client contends, as servers do with idle containers; " +
 			"sequence numbers start at 0 again",
 		Verified: "the directory is gone, or another one is in its place",

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"locklab/ensembles"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -14,7 +14,7 @@ func expireSessionKind() Kind {
 	return Kind{
 		Name: "expire-session", Family: FamilySession, Targets: OnClient,
 		Momentary: true, Triggers: true, Slot: slotProcess, Room: 2 * time.Second, Word: "dump",
-		Nature: check.FaultNature{Cause: check.CauseAdministrator, EndsSessions: true},
+		Nature: evidence.FaultNature{Cause: evidence.CauseAdministrator, EndsSessions: true},
 		Does: "a second connection closes the client's session by its id and password, so that the session really " +
 			"ends; at a time, or by a trigger inside the critical section",
 		Verified: "no server knows the session any more",

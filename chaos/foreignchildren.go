@@ -9,13 +9,13 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 )
 
 func foreignChildrenKind() Kind {
 	return Kind{
 		Name: "foreign-children", Family: FamilyZnode, Targets: OnAll,
-		Nature: check.FaultNature{Cause: check.CauseAdministrator, SparesSessions: true},
+		Nature: evidence.FaultNature{Cause: evidence.CauseAdministrator, SparesSessions: true},
 		Does: "creates znodes in the first lock's directory that stand for no client in the queue, and deletes " +
 			"them to heal",
 		Verified: "all of these znodes exist; after healing, none does",

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 )
 
@@ -30,7 +30,7 @@ type Kind struct {
 	Examples []string
 
 	// Nature tells the checks what it can do to sessions and znodes.
-	Nature check.FaultNature
+	Nature evidence.FaultNature
 	// Momentary says that it is over as soon as it is done, so that nothing needs to be healed.
 	Momentary bool
 	// Stays says that the lab is another one afterwards, which nothing undoes. A run with such a fault shares its lab with
@@ -95,9 +95,9 @@ const (
 	FamilyStorage   = "storage and time"
 )
 
-// The causes that the checks name for the damage of several kinds, beside [check.CauseAdministrator].
+// The causes that the checks name for the damage of several kinds, beside [evidence.CauseAdministrator].
 const (
-	causeKill      = check.CauseKill
+	causeKill      = evidence.CauseKill
 	causePartition = "partition" // any packets that do not arrive in time
 )
 

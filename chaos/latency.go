@@ -11,7 +11,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/settings"
 )
@@ -19,7 +19,7 @@ import (
 func latencyKind() Kind {
 	return Kind{
 		Name: "latency", Family: FamilyPackets, Targets: OnServer | OnClient,
-		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true, Passes: true},
+		Nature: evidence.FaultNature{Cause: causePartition, HampersLeader: true, Passes: true},
 		Does: "delays packets in each direction, varied by up to `jitter`. Uses netem where the kernel has it. " +
 			"Otherwise, the links of clients that it may strike go through a relay from the start of the run; " +
 			"connections are then made without delay, and only the data on them is delayed",

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 )
 
 func lossKind() Kind {
 	return Kind{
 		Name: "loss", Family: FamilyPackets, Targets: OnServer | OnClient, Capability: agent.CapNetAdmin,
-		Nature: check.FaultNature{Cause: causePartition, HampersLeader: true, Passes: true},
+		Nature: evidence.FaultNature{Cause: causePartition, HampersLeader: true, Passes: true},
 		Does: "loses a share of the packets between the target and the servers, the leader or the clients at " +
 			"random, in each direction",
 		Verified: "500 datagrams are sent in each direction (up to 5000 if the share is small), and the number " +

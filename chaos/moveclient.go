@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"locklab/ensembles"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -15,7 +15,7 @@ func moveClientKind() Kind {
 	return Kind{
 		Name: "move-client", Family: FamilySession, Targets: OnClient,
 		Alive: true, Slot: slotProcess, Word: "cons",
-		Nature: check.FaultNature{Cause: check.CauseAdministrator, Passes: true},
+		Nature: evidence.FaultNature{Cause: evidence.CauseAdministrator, Passes: true},
 		Does: "resets the client's connection and keeps the client from its server, so that its session continues " +
 			"on another server",
 		Verified: "another server has the session's connection; after healing, some server has it",

@@ -7,14 +7,14 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
 func muteKind() Kind {
 	return Kind{
 		Name: "mute", Family: FamilySession, Targets: OnServer, Capability: agent.CapNetAdmin,
-		Nature: check.FaultNature{Cause: check.CauseAdministrator},
+		Nature: evidence.FaultNature{Cause: evidence.CauseAdministrator},
 		Does: "the server accepts its clients' connections and never answers on them; it treats the other servers " +
 			"as always",
 		Verified: "the host of each client process connects to the server, sends a request and gets no answer; " +

@@ -10,7 +10,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 )
 
@@ -18,7 +18,7 @@ func partitionKind() Kind {
 	return Kind{
 		Name: "partition", Family: FamilyPartition, Targets: OnServer | OnClient | OnAll,
 		Outage: true, Capability: agent.CapNetAdmin,
-		Nature: check.FaultNature{Cause: causePartition, SilencesLeader: true},
+		Nature: evidence.FaultNature{Cause: causePartition, SilencesLeader: true},
 		Does: "cuts the target off `from` the other servers, the leader or the clients, and leaves every other " +
 			"link alone. `shape` cuts between servers instead: into `halves`, into two groups that only one " +
 			"server, the `bridge`, can reach, or into a `ring` in which each server reaches a different " +

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"locklab/ensembles"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -14,7 +14,7 @@ func pauseKind() Kind {
 	return Kind{
 		Name: "pause", Family: FamilyProcess, Targets: OnServer | OnClient | OnResource,
 		Outage: true, Triggers: true, Slot: slotProcess, Shared: true,
-		Nature: check.FaultNature{SilencesLeader: true},
+		Nature: evidence.FaultNature{SilencesLeader: true},
 		Does: "SIGSTOP of a client process, a server or the resource, and SIGCONT to heal; at a time, or by a " +
 			"trigger inside the critical section (`between-read-and-write`, `before-write`, `between-reads`, `within-hold`)",
 		Verified: "every thread of the process is stopped; after healing, the process runs",

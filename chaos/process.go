@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"locklab/ensembles"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -123,7 +123,7 @@ func (e ending) Inject(ctx context.Context) (*Harm, error) { return e.inject(e.P
 func endingKind(k Kind, inject func(Process, context.Context) (*Harm, error)) Kind {
 	k.Family, k.Targets = FamilyProcess, OnServer|OnClient|OnResource
 	k.Outage, k.Slot = true, slotProcess
-	k.Nature = check.FaultNature{Cause: causeKill, SilencesLeader: true, Lingers: true}
+	k.Nature = evidence.FaultNature{Cause: causeKill, SilencesLeader: true, Lingers: true}
 	k.injector = onEach(func(r *Run, _ injection, h *ensembles.Host) (Injector, error) {
 		return ending{r.Process(h), inject}, nil
 	})

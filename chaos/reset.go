@@ -11,7 +11,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -19,7 +19,7 @@ func resetKind() Kind {
 	return Kind{
 		Name: "reset", Family: FamilyPackets, Targets: OnServer | OnClient, Momentary: true,
 		Capability: agent.CapNetAdmin,
-		Nature:     check.FaultNature{Cause: causePartition, HampersLeader: true, Passes: true, Lingers: true},
+		Nature:     evidence.FaultNature{Cause: causePartition, HampersLeader: true, Passes: true, Lingers: true},
 		Does: "resets every TCP connection between the target and the servers, the leader or the clients at both " +
 			"ends",
 		Verified: "none of these connections is left; then there are new ones, and the ensemble is whole",

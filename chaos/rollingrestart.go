@@ -7,14 +7,14 @@ import (
 	"sync"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 )
 
 func rollingRestartKind() Kind {
 	return Kind{
 		Name: "rolling-restart", Family: FamilyProcess, Targets: OnAll,
 		Momentary: true, Slot: slotProcess, Room: 15 * time.Second,
-		Nature: check.FaultNature{Cause: causeKill, HampersLeader: true, Lingers: true},
+		Nature: evidence.FaultNature{Cause: causeKill, HampersLeader: true, Lingers: true},
 		Does: "restarts every server, one after the other; each has rejoined the ensemble before the next one " +
 			"stops",
 		Verified: "each server runs as another process; after that, the ensemble is whole and commits writes " +

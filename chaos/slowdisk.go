@@ -11,14 +11,14 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 )
 
 func slowDiskKind() Kind {
 	return Kind{
 		Name: "slow-disk", Family: FamilyStorage, Targets: OnServer | OnAll,
 		Outage: true, Slot: slotProcess, Capability: agent.CapPtrace,
-		Nature: check.FaultNature{SilencesLeader: true},
+		Nature: evidence.FaultNature{SilencesLeader: true},
 		Does: "a server's fsync does not return; ptrace holds the one thread that writes the server's log, and " +
 			"all other threads run",
 		Verified: "the server does not sync a write that is made meanwhile, or has been dropped by its leader and " +

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"locklab/ensembles"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 )
 
@@ -17,7 +17,7 @@ func upgradeKind() Kind {
 		Name: "upgrade", Family: FamilyProcess, Targets: OnAll,
 		Momentary: true, Slot: slotProcess, Room: 20 * time.Second, Stays: true,
 		NotDrawn: true, // a schedule has no version to draw
-		Nature:   check.FaultNature{Cause: causeKill, HampersLeader: true, Lingers: true},
+		Nature:   evidence.FaultNature{Cause: causeKill, HampersLeader: true, Lingers: true},
 		Does: "replaces the ZooKeeper of every server by the version `to`, one server after the other and the leader " +
 			"last; each server stops in an orderly way and has rejoined the ensemble before the next one stops. Nothing " +
 			"brings the version before back, and an upgrade that has begun is completed",

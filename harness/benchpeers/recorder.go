@@ -18,7 +18,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/agent"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 	"locklab/reports/capacity"
 	"locklab/reports/figures"
@@ -321,7 +321,7 @@ func cells(s *sweep.Sweep) (all []pointRecord) {
 	for _, series := range s.Series {
 		for _, p := range series.Points {
 			r := pointRecord{Record: figures.Record{Cell: p.Values, Values: maps.Clone(p.Medians)}, dirs: p.Dirs}
-			if p.Verdict != check.Pass {
+			if p.Verdict != evidence.Pass {
 				r.Failed = string(p.Verdict) + ": " + p.Why
 			}
 			if others, ok := p.Medians["other_processors"]; ok {

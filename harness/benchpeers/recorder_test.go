@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/scenario"
 	"locklab/reports/figures"
 	"locklab/reports/sweep"
@@ -81,9 +81,9 @@ func TestWarmUp(t *testing.T) {
 // something through, or of too little.
 func TestCells(t *testing.T) {
 	s := &sweep.Sweep{Series: []sweep.Series{{Points: []sweep.Point{
-		{Values: map[string]string{"clients": "8"}, Verdict: check.Pass,
+		{Values: map[string]string{"clients": "8"}, Verdict: evidence.Pass,
 			Medians: map[string]float64{"acquired_per_s": 100, "other_processors": 0.1}},
-		{Values: map[string]string{"clients": "64"}, Verdict: check.Fail, Why: "two holders",
+		{Values: map[string]string{"clients": "64"}, Verdict: evidence.Fail, Why: "two holders",
 			Medians: map[string]float64{"acquired_per_s": 900}},
 	}}}}
 	all := cells(s)

@@ -22,7 +22,7 @@ import (
 	"locklab/ensembles/agent/serve"
 	"locklab/ensembles/kubernetes"
 	"locklab/ensembles/labtest"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -141,7 +141,7 @@ func TestCheck(t *testing.T) {
 // wantWholePass checks that a run passed and left a whole record of a lab of that name.
 func wantWholePass(t *testing.T, out judge.Outcome, lab string) {
 	t.Helper()
-	if r := out.Result; r.Verdict != check.Pass || r.Operations.Acquired == 0 || r.Partial {
+	if r := out.Result; r.Verdict != evidence.Pass || r.Operations.Acquired == 0 || r.Partial {
 		t.Errorf("%s, %d acquired, partial: %v: %s", r.Verdict, r.Operations.Acquired, r.Partial, r.Headline)
 	}
 	if env, err := rundir.ReadEnv(out.Dir); err != nil || env.Lab != lab {

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"locklab/ensembles/txnlog"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 )
@@ -136,20 +136,20 @@ func wantUnknown(t *testing.T, what, dir, file string) {
 		t.Errorf("%s: %v", what, err)
 		return
 	}
-	if out.Result.Verdict != check.Unknown || out.Result.Safety != (check.Safety{}) {
+	if out.Result.Verdict != evidence.Unknown || out.Result.Safety != (evidence.Safety{}) {
 		t.Errorf("%s: %s, %+v", what, out.Result.Verdict, out.Result.Safety)
 	}
 	for _, v := range out.Report.Checks {
-		if v.Result == check.Pass || v.Result == check.Fail || v.Violation || len(v.Findings) > 0 {
+		if v.Result == evidence.Pass || v.Result == evidence.Fail || v.Violation || len(v.Findings) > 0 {
 			t.Errorf("%s: %s is %s: %s", what, v.Name, v.Result, v.Summary)
 		}
 	}
-	if why := out.Report.Check(check.Assumptions).Summary; !strings.Contains(why, file) {
+	if why := out.Report.Check(evidence.Assumptions).Summary; !strings.Contains(why, file) {
 		t.Errorf("%s: %s is not named: %s", what, file, why)
 	}
 }
 
-func wantVerdict(t *testing.T, what, dir string, want check.Result) Outcome {
+func wantVerdict(t *testing.T, what, dir string, want evidence.Result) Outcome {
 	t.Helper()
 	out, err := Judge(dir)
 	if err != nil {
@@ -172,17 +172,17 @@ func TestIncompleteRecord(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		made madeRun
-		want check.Result
+		want evidence.Result
 		file string // the record that is damaged at every frame; others only at some
 	}{
-		{"sound lock", madeRun{id: "a-1", section: "counter"}, check.Pass, "c1/process.hist"},
-		{"sound lock, no section", madeRun{id: "a-1", section: "none"}, check.Pass, "c1/process.hist"},
-		{"unexplained overlap", madeRun{id: "a-1", section: "counter", overlap: true}, check.Fail, "c1/process.hist"},
-		{"unexplained overlap, no section", madeRun{id: "a-1", section: "none", overlap: true}, check.Fail,
+		{"sound lock", madeRun{id: "a-1", section: "counter"}, evidence.Pass, "c1/process.hist"},
+		{"sound lock, no section", madeRun{id: "a-1", section: "none"}, evidence.Pass, "c1/process.hist"},
+		{"unexplained overlap", madeRun{id: "a-1", section: "counter", overlap: true}, evidence.Fail, "c1/process.hist"},
+		{"unexplained overlap, no section", madeRun{id: "a-1", section: "none", overlap: true}, evidence.Fail,
 			"c2/process.hist"},
-		{"resource", madeRun{id: "a-1", section: "counter"}, check.Pass, "r1/process.hist"},
-		{"agent", madeRun{id: "a-1", section: "counter", overlap: true}, check.Fail, "c1/agent.hist"},
-		{"harness", madeRun{id: "a-1", section: "counter", overlap: true}, check.Fail, "harness/000000.hist"},
+		{"resource", madeRun{id: "a-1", section: "counter"}, evidence.Pass, "r1/process.hist"},
+		{"agent", madeRun{id: "a-1", section: "counter", overlap: true}, evidence.Fail, "c1/agent.hist"},
+		{"harness", madeRun{id: "a-1", section: "counter", overlap: true}, evidence.Fail, "harness/000000.hist"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			const seed = 20261122
@@ -288,7 +288,7 @@ func TestChangedFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	wantVerdict(t, "whole again", dir, check.Pass)
+	wantVerdict(t, "whole again", dir, evidence.Pass)
 }
 
 // What bears the name of a record and is no file is a record that is missing.
@@ -327,7 +327,7 @@ func recordEnd(t *testing.T, log []byte, at int) (begins int) {
 func TestLogsThatEndTooEarly(t *testing.T) {
 	for _, made := range []madeRun{{id: "a-1", section: "counter"}, {section: "none", unmarked: true}} {
 		whole := made.make(t)
-		wantVerdict(t, "whole", whole, check.Pass)
+		wantVerdict(t, "whole", whole, evidence.Pass)
 		first := 1
 		if made.unmarked {
 			first = 6 // the writes of the three servers at the end are all that tells
@@ -335,8 +335,8 @@ func TestLogsThatEndTooEarly(t *testing.T) {
 		for drop := first; drop < 2*turns; drop += 7 {
 			short := made
 			short.dropped = drop
-			out := wantVerdict(t, fmt.Sprintf("without the last %d transactions", drop), short.make(t), check.Unknown)
-			if v := out.Report.Check(check.ServiceExclusion); v.Result != check.Unknown {
+			out := wantVerdict(t, fmt.Sprintf("without the last %d transactions", drop), short.make(t), evidence.Unknown)
+			if v := out.Report.Check(evidence.ServiceExclusion); v.Result != evidence.Unknown {
 				t.Errorf("without the last %d transactions: %s", drop, v.Summary)
 			}
 		}
@@ -374,7 +374,7 @@ func TestFormatWithoutMarks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("judges hundreds of damaged records")
 	}
-	for overlap, want := range map[bool]check.Result{false: check.Pass, true: check.Fail} {
+	for overlap, want := range map[bool]evidence.Result{false: evidence.Pass, true: evidence.Fail} {
 		made := madeRun{section: "counter", overlap: overlap, unmarked: true}
 		dir := made.make(t)
 		out := wantVerdict(t, "whole", dir, want)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 )
@@ -109,9 +109,9 @@ func TestCorruptedDirectories(t *testing.T) {
 		switch {
 		case err != nil:
 			came["refused"]++
-		case out.Result.Verdict == check.Fail:
+		case out.Result.Verdict == evidence.Fail:
 			t.Errorf("%s: %s", what, out.Result.Headline)
-		case recorded && out.Result.Verdict == check.Pass:
+		case recorded && out.Result.Verdict == evidence.Pass:
 			t.Errorf("%s: it passes", what)
 		default:
 			came[string(out.Result.Verdict)]++

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 )
 
 // envCost names the run directory that a copy of the test binary is to check, so that its memory can be measured.
@@ -20,7 +20,7 @@ const envCost = "LOCKLAB_TEST_COST"
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(envCost); dir != "" {
 		out, err := Conclude(dir)
-		if err == nil && out.Result.Verdict != check.Pass {
+		if err == nil && out.Result.Verdict != evidence.Pass {
 			err = fmt.Errorf("%s: %s", out.Result.Verdict, out.Result.Headline)
 		}
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -167,7 +168,7 @@ func evaluate(dir string) (result.Input, error) {
 }
 
 // factsOf returns what the checks need to know about a run besides its events.
-func factsOf(run *rundir.Run) check.Facts {
+func factsOf(run *rundir.Run) evidence.Facts {
 	sc := run.Scenario
 	var unmet []string
 	recipe := sc.Mix()
@@ -181,10 +182,10 @@ func factsOf(run *rundir.Run) check.Facts {
 		unmet = append(unmet, end.EndedBecause())
 	}
 	faulty := len(run.Plan.Steps) > 0
-	f := check.Facts{
+	f := evidence.Facts{
 		Tokens: recipe.Tokens, Queue: recipe.Queue, Exclusive: recipe.Exclusive, Guard: sc.Guard,
 		SessionTimeout: sc.Negotiated(), Tick: sc.Tick,
-		Expect: map[string]check.Expectation{}, AtLeast: sc.Shown, Sometimes: sc.Sometimes,
+		Expect: map[string]evidence.Expectation{}, AtLeast: sc.Shown, Sometimes: sc.Sometimes,
 		MinAcquired: sc.MinAcquired, Clients: sc.Clients,
 		Faults: rundir.Planned(run.Plan), Natures: chaos.Natures(),
 		Tries: sc.Try, Progress: sc.DemandsProgress(run.Plan), Recovers: faulty && sc.LivenessPhase() > 0,
@@ -203,7 +204,7 @@ func factsOf(run *rundir.Run) check.Facts {
 		f.Permits = sc.Permits // the history has the changes
 	}
 	for _, name := range check.Expectable() {
-		f.Expect[name] = check.Expectation(sc.Expected(name))
+		f.Expect[name] = evidence.Expectation(sc.Expected(name))
 	}
 	return f
 }

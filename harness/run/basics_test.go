@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"locklab/ensembles/labtest"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
@@ -183,7 +183,7 @@ func explain(t *testing.T, out judge.Outcome) {
 	}
 }
 
-func wantVerdict(t *testing.T, out judge.Outcome, want check.Result) {
+func wantVerdict(t *testing.T, out judge.Outcome, want evidence.Result) {
 	t.Helper()
 	if out.Result.Verdict != want {
 		t.Errorf("verdict %s, want %s", out.Result.Verdict, want)
@@ -213,7 +213,7 @@ func runWithCosts(t *testing.T, stage *Stage, src string) judge.Outcome {
 	t.Helper()
 	for range 5 {
 		out := runOn(t, stage, src)
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		if s := out.Result.Server; s.WatchesFiredPerRelease != nil && s.RequestsPerAcquire != nil {
 			return out
 		}
@@ -255,7 +255,7 @@ func testRuns(t *testing.T, stage *Stage) {
 	})
 	t.Run("no lock is found out", func(t *testing.T) {
 		out := runOn(t, stage, with("recipe: none"))
-		wantVerdict(t, out, check.Fail)
+		wantVerdict(t, out, evidence.Fail)
 		if s := out.Result.Safety; number(s.Overlaps) < 1 || number(s.LostUpdates) < 1 {
 			t.Errorf("overlaps %d, lost updates %d", number(s.Overlaps), number(s.LostUpdates))
 		}
@@ -263,7 +263,7 @@ func testRuns(t *testing.T, stage *Stage) {
 	})
 	t.Run("drain: cancel counts the clients that still waited", func(t *testing.T) {
 		out := runOn(t, stage, with("warmup: 0s", "hold: 300ms", "drain: cancel", "duration: 2s", "min-acquired: 2"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		censored := int64(0)
 		for _, e := range readHistory(t, out.Dir) {
 			if e.Op == history.OpAcquire && e.Kind == history.Fail && e.Detail == history.TextCancelled {
@@ -278,7 +278,7 @@ func testRuns(t *testing.T, stage *Stage) {
 	t.Run("interrupted with faults in force", func(t *testing.T) { interrupted(t, stage) })
 	t.Run("iterations end by themselves", func(t *testing.T) {
 		out := runOn(t, stage, with("duration:", "iterations: 10", "warmup: 0s", "think: 5ms"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		if n := out.Result.Operations.AcquiredInRun; n != 160 {
 			t.Errorf("%d acquisitions, want 16 clients × 10", n)
 		}
@@ -289,7 +289,7 @@ func testRuns(t *testing.T, stage *Stage) {
 			stage,
 			with("duration:", "iterations: 10", "warmup: 0s", "faults:\n  - {kind: pause, target: c1, at: 1h, for: 2s}"),
 		)
-		wantVerdict(t, out, check.Unknown) // what it set out to do never happened
+		wantVerdict(t, out, evidence.Unknown) // what it set out to do never happened
 		if out.Result.Partial {
 			t.Error("partial, though it came to its end")
 		}
@@ -329,7 +329,7 @@ func interrupted(t *testing.T, stage *Stage) {
 			return e.Op == history.OpFaultVerify && e.Kind == history.OK && e.Fault == f
 		})
 	}
-	if r := readResult(t, dir); !r.Partial || r.Verdict != check.Unknown {
+	if r := readResult(t, dir); !r.Partial || r.Verdict != evidence.Unknown {
 		t.Errorf("result of a run that goes on: partial %v, verdict %s", r.Partial, r.Verdict)
 	}
 	begun := time.Now()
@@ -342,7 +342,7 @@ func interrupted(t *testing.T, stage *Stage) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !out.Interrupted || !out.Result.Partial || out.Result.Verdict == check.Pass {
+	if !out.Interrupted || !out.Result.Partial || out.Result.Verdict == evidence.Pass {
 		t.Errorf("interrupted %v, partial %v, verdict %s", out.Interrupted, out.Result.Partial, out.Result.Verdict)
 		explain(t, out)
 	}

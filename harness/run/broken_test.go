@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/recipes/broken"
 )
 
@@ -30,8 +30,8 @@ func TestChecksFindTheBrokenLocks(t *testing.T) {
 		if lock.Check == broken.Comparison {
 			continue // no check finds it
 		}
-		if want == check.ServiceExclusion {
-			want = check.BeliefExclusion
+		if want == evidence.ServiceExclusion {
+			want = evidence.BeliefExclusion
 		}
 		if found[name] != want {
 			t.Errorf("%s: found by %q, want %q", name, found[name], want)
@@ -46,9 +46,9 @@ func TestChecksFindTheBrokenLocks(t *testing.T) {
 // The table of the broken locks has the names of the checks.
 func TestBrokenLocksNameChecks(t *testing.T) {
 	for theirs, ours := range map[broken.Check]string{
-		broken.ServiceExclusion: check.ServiceExclusion, broken.BeliefExclusion: check.BeliefExclusion,
-		broken.Tokens: check.Tokens, broken.Liveness: check.Liveness,
-		broken.ServiceLiveness: check.ServiceLiveness,
+		broken.ServiceExclusion: evidence.ServiceExclusion, broken.BeliefExclusion: evidence.BeliefExclusion,
+		broken.Tokens: evidence.Tokens, broken.Liveness: evidence.Liveness,
+		broken.ServiceLiveness: evidence.ServiceLiveness,
 	} {
 		if string(theirs) != ours {
 			t.Errorf("%q is %q here", theirs, ours)

@@ -34,7 +34,7 @@ import (
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/curatortest"
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/result"
 )
 
@@ -341,9 +341,9 @@ func TestElsewhere(t *testing.T) {
 			unchanged(t)
 		})
 	}
-	t.Run("a run that passes", func(t *testing.T) { e.judged(t, "plain", check.Pass); unchanged(t) })
+	t.Run("a run that passes", func(t *testing.T) { e.judged(t, "plain", evidence.Pass); unchanged(t) })
 	t.Run("a pause that shows damage", func(t *testing.T) {
-		r := e.judged(t, "paused", check.Pass)
+		r := e.judged(t, "paused", evidence.Pass)
 		if r.Safety.Overlaps == nil || *r.Safety.Overlaps == 0 || len(r.Faults) != 1 || !r.Faults[0].HealVerified {
 			t.Errorf("overlaps %v, faults %+v", r.Safety.Overlaps, r.Faults)
 		}
@@ -361,7 +361,7 @@ func TestElsewhere(t *testing.T) {
 					suite.Nightly(t, "exec: runs a program every time")
 					curatortest.Require(t)
 				}
-				r := e.judged(t, "plain", check.Pass, "--recipe", recipe, "--guard", "none")
+				r := e.judged(t, "plain", evidence.Pass, "--recipe", recipe, "--guard", "none")
 				if r.Operations.Acquired == 0 {
 					t.Errorf("nothing was acquired: %s", r.Headline)
 				}
@@ -370,7 +370,7 @@ func TestElsewhere(t *testing.T) {
 		}
 	})
 	t.Run("a fault that needs a relay", func(t *testing.T) {
-		r := e.judged(t, "slow", check.Pass)
+		r := e.judged(t, "slow", evidence.Pass)
 		if len(r.Faults) != 1 || !r.Faults[0].Verified {
 			t.Errorf("faults %+v", r.Faults)
 		}
@@ -379,7 +379,7 @@ func TestElsewhere(t *testing.T) {
 		}
 		unchanged(t)
 	})
-	t.Run("a fault of znodes", func(t *testing.T) { e.judged(t, "znodes", check.Pass); unchanged(t) })
+	t.Run("a fault of znodes", func(t *testing.T) { e.judged(t, "znodes", evidence.Pass); unchanged(t) })
 	t.Run("a sweep and a plan", func(t *testing.T) {
 		suite.Nightly(t, "a run that passes has the same load; the scripts of the command line sweep and plan")
 		e.planned(t)
@@ -395,7 +395,7 @@ func TestElsewhere(t *testing.T) {
 }
 
 // judged carries out a scenario and checks what the result can and cannot say.
-func (e *elsewhere) judged(t *testing.T, name string, want check.Result, flags ...string) result.Result {
+func (e *elsewhere) judged(t *testing.T, name string, want evidence.Result, flags ...string) result.Result {
 	t.Helper()
 	out := filepath.Join(t.ArtifactDir(), name)
 	code, stdout, said := e.run(slices.Concat([]string{"run", filepath.Join(e.dir, name+".yaml"), "--json", "--out", out},
@@ -408,7 +408,7 @@ func (e *elsewhere) judged(t *testing.T, name string, want check.Result, flags .
 		t.Errorf("ended with %d and %s: %s\n%s", code, r.Verdict, r.Headline, said)
 	}
 	for _, c := range r.Checks {
-		if c.Name == check.ServiceExclusion && c.Result != check.NotApplicable {
+		if c.Name == evidence.ServiceExclusion && c.Result != evidence.NotApplicable {
 			t.Errorf("%s is %s without the servers' logs", c.Name, c.Result)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/reports/sweep"
 )
@@ -44,8 +44,8 @@ func (e *elsewhere) spared(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	met := again.Report.Check(check.Assumptions).Summary
-	if again.Result.Verdict != check.Unknown || !strings.Contains(met, "max-latency is 250ms") ||
+	met := again.Report.Check(evidence.Assumptions).Summary
+	if again.Result.Verdict != evidence.Unknown || !strings.Contains(met, "max-latency is 250ms") ||
 		strings.Contains(met, "incomplete") {
 		t.Errorf("%s: %s", again.Result.Verdict, met)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/workloads/lock"
 )
@@ -14,25 +14,26 @@ import (
 // checks. Runs in which it shows are among bugRuns.
 var controlRuns = map[string]struct {
 	lines []string
-	want  map[string]check.Result
+	want  map[string]evidence.Result
 }{
 	"missing-own": {
 		nil,
-		map[string]check.Result{
-			check.ServiceExclusion: check.Pass,
-			check.BeliefExclusion:  check.Pass,
-			check.Effect:           check.Pass,
+		map[string]evidence.Result{
+			evidence.ServiceExclusion: evidence.Pass,
+			evidence.BeliefExclusion:  evidence.Pass,
+			evidence.Effect:           evidence.Pass,
 		},
 	},
 	"queued-write": {
 		nil,
-		map[string]check.Result{check.BeliefExclusion: check.Pass, check.Effect: check.Pass, check.Tokens: check.Pass},
+		map[string]evidence.Result{evidence.BeliefExclusion: evidence.Pass, evidence.Effect: evidence.Pass,
+			evidence.Tokens: evidence.Pass},
 	},
 	"dead-lease": {[]string{"workload: semaphore", "permits: 2"},
-		map[string]check.Result{
-			check.ServiceExclusion: check.Pass,
-			check.BeliefExclusion:  check.Pass,
-			check.Effect:           check.Pass,
+		map[string]evidence.Result{
+			evidence.ServiceExclusion: evidence.Pass,
+			evidence.BeliefExclusion:  evidence.Pass,
+			evidence.Effect:           evidence.Pass,
 		}},
 }
 
@@ -48,7 +49,7 @@ func testControls(t *testing.T, stage *Stage) {
 				stage,
 				with(append([]string{"recipe: " + lock.ControlPrefix + name, "duration: 1s", "hold: 1ms"}, run.lines...)...),
 			)
-			got := map[string]check.Verdict{}
+			got := map[string]evidence.Verdict{}
 			for _, v := range out.Report.Checks {
 				got[v.Name] = v
 			}

@@ -7,7 +7,7 @@ import (
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/curatortest"
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
@@ -37,12 +37,12 @@ func TestCurator(t *testing.T) {
 			}
 			return
 		}
-		wantVerdict(t, out, check.Pass) // the violation is what the scenario expects
+		wantVerdict(t, out, evidence.Pass) // the violation is what the scenario expects
 		if overlaps < 1 {
 			t.Errorf("%d overlaps", overlaps)
 		}
-		if r := out.Report.Check(check.BeliefExclusion); r == nil || r.Result != check.Fail {
-			t.Errorf("%s: %+v, want a violation", check.BeliefExclusion, r)
+		if r := out.Report.Check(evidence.BeliefExclusion); r == nil || r.Result != evidence.Fail {
+			t.Errorf("%s: %+v, want a violation", evidence.BeliefExclusion, r)
 		}
 	})
 	for _, name := range []string{"mixed-curator", "mixed-curator-rw", "mixed-curator-semaphore"} {
@@ -51,7 +51,7 @@ func TestCurator(t *testing.T) {
 				suite.Nightly(t, "a peer; mixed-curator runs Curator every time")
 			}
 			out := executeShort(t, name, version)
-			wantVerdict(t, out, check.Pass)
+			wantVerdict(t, out, evidence.Pass)
 			if n := number(out.Result.Safety.Overlaps); n != 0 {
 				t.Errorf("%d overlaps", n)
 			}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 )
 
@@ -23,7 +23,7 @@ func TestDemo(t *testing.T) {
 	}
 	for act, harm := range map[string]bool{"act1-calm": false, "act2-paused": true, "act3-fenced": false} {
 		r := readResult(t, filepath.Join(dir, act))
-		if lost := number(r.Safety.LostUpdates); r.Verdict != check.Pass || lost < 0 || harm != (lost > 0) {
+		if lost := number(r.Safety.LostUpdates); r.Verdict != evidence.Pass || lost < 0 || harm != (lost > 0) {
 			t.Errorf("%s: %s, %d updates lost: %s", act, r.Verdict, lost, r.Headline)
 		}
 		if st, err := os.Stat(filepath.Join(dir, act, rundir.ReportFile)); err != nil || st.Size() == 0 {

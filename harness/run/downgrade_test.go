@@ -8,7 +8,7 @@ import (
 
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -51,15 +51,15 @@ func TestALeakyDowngradeIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stage.Close()
-	t.Run("without downgrades", func(t *testing.T) { wantVerdict(t, runOn(t, stage, scenario("0")), check.Pass) })
+	t.Run("without downgrades", func(t *testing.T) { wantVerdict(t, runOn(t, stage, scenario("0")), evidence.Pass) })
 	t.Run("with downgrades", func(t *testing.T) {
 		out := runOn(t, stage, scenario("0.5"))
-		wantVerdict(t, out, check.Fail)
+		wantVerdict(t, out, evidence.Fail)
 		if n := number(out.Result.Safety.Overlaps); n < 1 || n != number(out.Result.Safety.OverlapsUnexplained) {
 			t.Errorf("%d overlaps, %d unexplained: %s", n, number(out.Result.Safety.OverlapsUnexplained),
-				out.Report.Check(check.BeliefExclusion).Summary)
+				out.Report.Check(evidence.BeliefExclusion).Summary)
 		}
-		for _, f := range out.Report.Check(check.BeliefExclusion).Findings {
+		for _, f := range out.Report.Check(evidence.BeliefExclusion).Findings {
 			modes := map[history.Mode]bool{}
 			for _, e := range f.Events {
 				modes[e.Mode] = true

@@ -7,7 +7,7 @@ import (
 
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 )
 
@@ -39,11 +39,11 @@ func TestExampleDrivers(t *testing.T) {
 				requireImage(t, tt.image)
 			}
 			out := executeExample(t, tt.command, tt.image)
-			if c := out.Report.Check(check.ServiceExclusion); c == nil || c.Result != check.Pass {
-				t.Errorf("%s: %+v", check.ServiceExclusion, c)
+			if c := out.Report.Check(evidence.ServiceExclusion); c == nil || c.Result != evidence.Pass {
+				t.Errorf("%s: %+v", evidence.ServiceExclusion, c)
 			}
-			if c := out.Report.Check(check.Fairness); c == nil || tt.fair == (c.Result == check.NotApplicable) {
-				t.Errorf("%s: %+v", check.Fairness, c)
+			if c := out.Report.Check(evidence.Fairness); c == nil || tt.fair == (c.Result == evidence.NotApplicable) {
+				t.Errorf("%s: %+v", evidence.Fairness, c)
 			}
 			safety := out.Result.Safety
 			if number(safety.Overlaps) == 0 || number(safety.OverlapsUnexplained) != 0 {

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"locklab/ensembles"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 	"locklab/harness/watch"
@@ -86,8 +86,8 @@ func (r *run) awaitProgress(ctx context.Context, rec recovery) {
 		waitUntil(ctx, clock.Time(longest))
 		return
 	}
-	standstill := check.Standstill(r.sc.Tick)
-	needed := int64(check.StallBound(r.sc.Negotiated(), r.sc.Tick) + stallMargin + standstill)
+	standstill := evidence.Standstill(r.sc.Tick)
+	needed := int64(evidence.StallBound(r.sc.Negotiated(), r.sc.Tick) + stallMargin + standstill)
 	for from, waited := rec.lastFault, int64(0); from > waited; {
 		limit := longest
 		if from > rec.lastFault { // for a standstill

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"locklab/chaos"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -72,7 +72,7 @@ func TestWorkOnWithoutFaults(t *testing.T) {
 // Clients go on working until the time that the check needs has passed without a standstill, but not for ever.
 func TestStandstillsProlongTheWork(t *testing.T) {
 	sc := load(t, "session-timeout: 100ms\ntick: 50ms\nfaults: [{kind: pause, target: c1, at: 1s, for: 1s}]\n")
-	needed, allowed := int64(check.StallBound(sc.Negotiated(), sc.Tick)+stallMargin), int64(sc.LivenessPhase())
+	needed, allowed := int64(evidence.StallBound(sc.Negotiated(), sc.Tick)+stallMargin), int64(sc.LivenessPhase())
 	for _, c := range []struct {
 		name        string
 		hiccup      time.Duration
@@ -90,7 +90,7 @@ func TestStandstillsProlongTheWork(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				clock := history.NewClock()
-				view := watch.NewView(watch.Config{Clock: clock, Standstill: check.Standstill(sc.Tick)})
+				view := watch.NewView(watch.Config{Clock: clock, Standstill: evidence.Standstill(sc.Tick)})
 				r := &run{stage: &Stage{clock: clock}, view: view, sc: sc,
 					plan: chaos.Plan{Steps: make([]chaos.PlannedFault, 1)}}
 				now := clock.Now()

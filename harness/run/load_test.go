@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -16,7 +16,7 @@ func testLoads(t *testing.T, stage *Stage) {
 
 	t.Run("open loop", func(t *testing.T) {
 		out := runOn(t, stage, short("arrivals: uniform", "rate: 50", "hold: exponential(1ms)"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		r := out.Result
 		// Every arrival is recorded with what became of it. Two processes share them.
 		if rate := r.Throughput.OfferedPerS; r.ClosedLoop || rate == nil || *rate < 49 || *rate > 51 {
@@ -36,7 +36,7 @@ func testLoads(t *testing.T, stage *Stage) {
 			stage,
 			short("arrivals: poisson", "rate: 50..200", "hold: 50ms", "max-in-flight: 2", "duration: 2s"),
 		)
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		// At most 20 a second are possible.
 		if tp := out.Result.Throughput; number(tp.Dropped) < 100 || number(tp.BacklogMax) > 2 {
 			t.Errorf("%d dropped, and a backlog of %d", number(tp.Dropped), number(tp.BacklogMax))
@@ -44,7 +44,7 @@ func testLoads(t *testing.T, stage *Stage) {
 	})
 	t.Run("shared sessions", func(t *testing.T) {
 		out := runOn(t, stage, short("clients: 8", "clients-per-session: 4"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		of := map[history.SessionID]map[string]bool{}
 		for _, e := range readHistory(t, out.Dir) {
 			if e.Op == history.OpAcquire && e.Kind == history.OK {
@@ -65,7 +65,7 @@ func testLoads(t *testing.T, stage *Stage) {
 	})
 	t.Run("tries", func(t *testing.T) {
 		out := runOn(t, stage, short("try: true", "clients: 4", "think: exponential(20ms)", "min-acquired: 5"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		if n := out.Result.Operations; n.Busy == 0 || n.Acquired == 0 || n.TimedOut != 0 {
 			t.Errorf("%d busy, %d acquired, %d timed out", n.Busy, n.Acquired, n.TimedOut)
 		}
@@ -73,8 +73,8 @@ func testLoads(t *testing.T, stage *Stage) {
 	t.Run("lock only", func(t *testing.T) {
 		suite.Nightly(t, "each sweep and bench holds the lock only")
 		out := runOn(t, stage, short("section: none", "clients-per-session: 2", "recipe: naive-mutex"))
-		wantVerdict(t, out, check.Pass)
-		if v := out.Report.Check(check.Effect); v.Result != check.NotApplicable {
+		wantVerdict(t, out, evidence.Pass)
+		if v := out.Report.Check(evidence.Effect); v.Result != evidence.NotApplicable {
 			t.Errorf("effect: %s: %s", v.Result, v.Summary)
 		}
 	})
@@ -84,7 +84,7 @@ func testLoads(t *testing.T, stage *Stage) {
 			stage,
 			short("workload: semaphore", "permits: 1", "resize: 3 every 500ms", "hold: 20ms", "clients: 6", "duration: 2s"),
 		)
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		var sizes []int64
 		most := map[int64]int{} // holders at once, by the number of permits
 		now, permits := 0, int64(1)

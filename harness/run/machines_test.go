@@ -12,7 +12,7 @@ import (
 	"locklab/ensembles/agent"
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/process"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/judge"
 )
@@ -88,11 +88,11 @@ func TestHostsOnOtherMachines(t *testing.T) {
 	for _, c := range out.Result.Checks {
 		t.Logf("%s: %s: %s", c.Name, c.Result, c.Summary)
 	}
-	if out.Result.Verdict != check.Pass {
+	if out.Result.Verdict != evidence.Pass {
 		t.Errorf("the verdict is %s", out.Result.Verdict)
 	}
-	v := out.Report.Check(check.BeliefExclusion)
-	if v.Result != check.Fail || v.Count == 0 || v.Findings[0].Cause != "pause" {
+	v := out.Report.Check(evidence.BeliefExclusion)
+	if v.Result != evidence.Fail || v.Count == 0 || v.Findings[0].Cause != "pause" {
 		t.Errorf("belief-exclusion: %s: %s", v.Result, v.Summary)
 	}
 	clocks := map[string]history.Uncertainty{}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/reports/result"
@@ -71,7 +71,7 @@ func wantReadable(t *testing.T, dir string) {
 		t.Error(err)
 		return
 	}
-	if !out.Result.Partial || out.Result.Verdict == check.Pass {
+	if !out.Result.Partial || out.Result.Verdict == evidence.Pass {
 		t.Errorf("partial %v, verdict %s", out.Result.Partial, out.Result.Verdict)
 	}
 	if r := readResult(t, dir); !r.Partial {

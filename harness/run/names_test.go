@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"locklab/chaos"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/workloads/control"
 	"locklab/workloads/guard"
 )
@@ -13,7 +13,7 @@ import (
 // section.
 func TestNamesAgree(t *testing.T) {
 	for a, b := range map[string]string{
-		check.GuardFencing: guard.Fencing, check.GuardZKMulti: guard.ZKMulti,
+		evidence.GuardFencing: guard.Fencing, evidence.GuardZKMulti: guard.ZKMulti,
 		chaos.TriggerReadWrite: control.BetweenReadAndWrite, chaos.TriggerReads: control.BetweenReads,
 		chaos.TriggerWrite: control.BeforeWrite,
 	} {

@@ -15,7 +15,7 @@ import (
 
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/reports/result"
@@ -202,7 +202,7 @@ func TestInterrupt(t *testing.T) {
 		t.Errorf("left behind: %+v", o)
 	}
 	labtest.AwaitGone(t, c.lab, c.volumes, goneCap)
-	if r := readResult(t, c.dir); !r.Partial || r.Verdict == check.Pass {
+	if r := readResult(t, c.dir); !r.Partial || r.Verdict == evidence.Pass {
 		t.Errorf("result: partial %v, verdict %s", r.Partial, r.Verdict)
 	}
 	for _, f := range []string{"f1", "f2", "f3"} {
@@ -313,7 +313,7 @@ func (c *command) wantPartial(t *testing.T) {
 	if code, out := runToEnd(t, "report", c.dir); code != 0 || !strings.Contains(out, "(partial run)") {
 		t.Errorf("report: exit code %d: %q", code, out)
 	}
-	if r := readResult(t, c.dir); !r.Partial || r.Verdict == check.Pass {
+	if r := readResult(t, c.dir); !r.Partial || r.Verdict == evidence.Pass {
 		t.Errorf("result.json: partial %v, verdict %s", r.Partial, r.Verdict)
 	}
 }
@@ -338,7 +338,7 @@ func TestJSON(t *testing.T) {
 	if err != nil || c.text(t, c.out) != string(file) {
 		t.Errorf("stdout is not result.json (%v)", err)
 	}
-	if printed.SchemaVersion != 1 || printed.Verdict != check.Fail || printed.Recipe != "none" {
+	if printed.SchemaVersion != 1 || printed.Verdict != evidence.Fail || printed.Recipe != "none" {
 		t.Errorf("result: schema %d, verdict %s, recipe %s", printed.SchemaVersion, printed.Verdict, printed.Recipe)
 	}
 	if code, out := runToEnd(t, "check", "--json", c.dir); code != 3 || out != string(file) {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/judge"
 )
@@ -75,7 +75,7 @@ faults:
 // that they must not do.
 func wantHarmless(t *testing.T, out judge.Outcome, faults int) {
 	t.Helper()
-	wantVerdict(t, out, check.Pass)
+	wantVerdict(t, out, evidence.Pass)
 	r := out.Result
 	done := 0
 	for _, f := range r.Faults {
@@ -97,7 +97,7 @@ func wantHarmless(t *testing.T, out judge.Outcome, faults int) {
 	if n := number(r.Safety.OverlapsUnexplained); n != 0 {
 		t.Errorf("%d overlaps are unexplained, want none of those looked at", n)
 	}
-	if v := out.Report.Check(check.Liveness); v == nil || v.Result != check.Pass || v.Count != 0 {
+	if v := out.Report.Check(evidence.Liveness); v == nil || v.Result != evidence.Pass || v.Count != 0 {
 		t.Errorf("orphans or worse: %+v", v)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/fail"
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
@@ -123,7 +123,7 @@ func (s *Stage) newRun(sc *scenario.Scenario, plan chaos.Plan, dir, clients stri
 		r.locks = append(r.locks, s.root()+lockPath(s.runs, i))
 	}
 	r.view = watch.NewView(watch.Config{Clock: s.clock, KeptInZooKeeper: sc.Guard == guard.ZKMulti,
-		Lists: sc.Section == scenario.SectionAppend, Standstill: check.Standstill(sc.Tick)})
+		Lists: sc.Section == scenario.SectionAppend, Standstill: evidence.Standstill(sc.Tick)})
 	planned := watch.Progress{Scenario: sc.Name, Clients: sc.Clients, Locks: sc.Locks}
 	if sc.Iterations == 0 {
 		planned.Planned = sc.Warmup + sc.Duration + sc.LivenessPhase()

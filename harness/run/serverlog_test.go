@@ -10,7 +10,7 @@ import (
 
 	"locklab/ensembles/labtest/suite"
 	"locklab/ensembles/txnlog"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
@@ -40,9 +40,9 @@ func testServersWord(t *testing.T, stage *Stage) {
 				suite.Nightly(t, "other recipes of its kind are judged by the logs every time")
 			}
 			out := runOn(t, stage, sc.src)
-			wantVerdict(t, out, check.Pass)
-			v := out.Report.Check(check.ServiceExclusion)
-			if v.Result != check.Pass || number(out.Result.Safety.UnbackedGrants) != 0 ||
+			wantVerdict(t, out, evidence.Pass)
+			v := out.Report.Check(evidence.ServiceExclusion)
+			if v.Result != evidence.Pass || number(out.Result.Safety.UnbackedGrants) != 0 ||
 				out.Result.Operations.AcquiredInRun < 20 {
 				t.Errorf(
 					"%+v, %d unbacked grants of %d",
@@ -59,8 +59,8 @@ func testServersWord(t *testing.T, stage *Stage) {
 	}
 	t.Run("no lock", func(t *testing.T) {
 		out := runOn(t, stage, with("recipe: none", "duration: 1s"))
-		v := out.Report.Check(check.ServiceExclusion)
-		if v.Result != check.NotApplicable || out.Result.Safety.UnbackedGrants != nil ||
+		v := out.Report.Check(evidence.ServiceExclusion)
+		if v.Result != evidence.NotApplicable || out.Result.Safety.UnbackedGrants != nil ||
 			out.Result.Operations.AcquiredInRun == 0 {
 			t.Errorf("%+v of %d grants, want n/a, because nothing was promised", v, out.Result.Operations.AcquiredInRun)
 		}
@@ -78,8 +78,8 @@ func testServersWord(t *testing.T, stage *Stage) {
 				"expect:\n  belief-exclusion: fail\n  effect: fail\n  fairness: any",
 			),
 		)
-		wantVerdict(t, out, check.Pass)
-		v := out.Report.Check(check.BeliefExclusion)
+		wantVerdict(t, out, evidence.Pass)
+		v := out.Report.Check(evidence.BeliefExclusion)
 		if v.Count == 0 || number(out.Result.Safety.OverlapsUnexplained) != 0 ||
 			number(out.Result.Safety.UnbackedGrants) != 0 {
 			t.Errorf(
@@ -146,7 +146,7 @@ func wantMajority(t *testing.T, dir string) {
 	// that has everything. It is rightly unknown whether a transaction between the copies of the other two was
 	// committed.
 	slices.SortFunc(logs, func(a, b string) int { return cmp.Compare(lastZxid(t, a), lastZxid(t, b)) })
-	for i, want := range []check.Result{check.Pass, check.Unknown, check.Unknown} {
+	for i, want := range []evidence.Result{evidence.Pass, evidence.Unknown, evidence.Unknown} {
 		if err := os.RemoveAll(logs[i]); err != nil {
 			t.Fatal(err)
 		}
@@ -155,7 +155,7 @@ func wantMajority(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 		server := filepath.Base(filepath.Dir(logs[i]))
-		if why := out.Report.Check(check.Assumptions).Summary; out.Result.Verdict != check.Unknown ||
+		if why := out.Report.Check(evidence.Assumptions).Summary; out.Result.Verdict != evidence.Unknown ||
 			!strings.Contains(why, "hosts/"+server+"/txnlog") {
 			t.Errorf("the logs of %s are missing: %s, %s", server, out.Result.Verdict, why)
 		}
@@ -163,11 +163,11 @@ func wantMajority(t *testing.T, dir string) {
 		if out, err = judge.Check(cut); err != nil {
 			t.Fatal(err)
 		}
-		v := out.Report.Check(check.ServiceExclusion)
-		if i == 0 && v.Result == check.Unknown && lastZxid(t, logs[1]) != lastZxid(t, logs[2]) {
+		v := out.Report.Check(evidence.ServiceExclusion)
+		if i == 0 && v.Result == evidence.Unknown && lastZxid(t, logs[1]) != lastZxid(t, logs[2]) {
 			continue // What only the longer log has may not have been committed.
 		}
-		if v.Result != want || want == check.Unknown && out.Result.Safety.UnbackedGrants != nil {
+		if v.Result != want || want == evidence.Unknown && out.Result.Safety.UnbackedGrants != nil {
 			t.Errorf("without the logs of %d servers: %s, %s", i+1, v.Result, v.Summary)
 		}
 	}

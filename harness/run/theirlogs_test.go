@@ -15,7 +15,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/process"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/reports/result"
@@ -85,7 +85,7 @@ func (l *logged) judged(t *testing.T, dirs ...string) (result.CheckLine, string)
 		t.Fatalf("%v\n%s", err, said)
 	}
 	for _, c := range r.Checks {
-		if c.Name == check.ServiceExclusion {
+		if c.Name == evidence.ServiceExclusion {
 			return c, out
 		}
 	}
@@ -130,7 +130,7 @@ func TestTheirTransactionLogs(t *testing.T) {
 	for n := 2; n <= 3; n++ {
 		t.Run(fmt.Sprintf("of %d servers", n), func(t *testing.T) {
 			c, out := l.judged(t, l.dirs[:n]...)
-			if c.Result != check.Pass {
+			if c.Result != evidence.Pass {
 				t.Errorf("%s: %s", c.Result, c.Summary)
 			}
 			placedByPings(t, out)
@@ -160,7 +160,7 @@ func TestTheirTransactionLogs(t *testing.T) {
 		if err := os.CopyFS(stale, os.DirFS(filepath.Join(l.dirs[0], "version-2"))); err != nil {
 			t.Fatal(err)
 		}
-		if c, _ := l.judged(t, filepath.Dir(stale), filepath.Dir(stale)); c.Result != check.Unknown {
+		if c, _ := l.judged(t, filepath.Dir(stale), filepath.Dir(stale)); c.Result != evidence.Unknown {
 			t.Errorf("%s: %s", c.Result, c.Summary)
 		}
 	})

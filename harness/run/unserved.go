@@ -13,7 +13,7 @@ import (
 	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/ensembles/reach"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/watch"
 )
@@ -137,7 +137,7 @@ func (w *serviceWatch) watch(ctx context.Context) error {
 	if w.run.stage.ensemble.External {
 		return nil // see spare
 	}
-	var seen []check.Look
+	var seen []history.Look
 	var stood, before int64 // for how long processes have stood still, and had when the first look of seen was taken
 	for waitUntil(ctx, time.Now().Add(lookEvery)) {
 		due, struck, recovering := w.due()
@@ -166,7 +166,7 @@ func (w *serviceWatch) watch(ctx context.Context) error {
 			seen = nil
 			continue
 		}
-		all := check.Unserveds(seen)
+		all := evidence.Unserveds(seen)
 		// The check leaves out the times in which processes stood still, and may hear of some of them later.
 		if u := &all[len(all)-1]; u.Lasted()-time.Duration(stood-before) >= u.Lack.Bound()*3/2 {
 			return errUnserved
@@ -186,9 +186,9 @@ func (w *serviceWatch) atEase(ctx context.Context) bool {
 }
 
 // look asks every server how it stands, and makes a write through it.
-func (w *serviceWatch) look(ctx context.Context) check.Look {
+func (w *serviceWatch) look(ctx context.Context) history.Look {
 	servers := w.run.stage.ensemble.Servers
-	l := check.Look{At: w.run.stage.clock.Now(), Servers: make([]history.Standing, len(servers))}
+	l := history.Look{At: w.run.stage.clock.Now(), Servers: make([]history.Standing, len(servers))}
 	var asking sync.WaitGroup
 	for i, h := range servers {
 		asking.Go(func() { l.Servers[i] = standing(ctx, h) })
@@ -233,7 +233,7 @@ func counterWords(m map[string]float64) string {
 }
 
 // noteLook records how the servers stood.
-func (r *run) noteLook(l check.Look) error {
+func (r *run) noteLook(l history.Look) error {
 	var err error
 	for _, s := range l.Servers {
 		err = errors.Join(err, r.note(s.Event(l.At)))

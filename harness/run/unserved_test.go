@@ -9,7 +9,8 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/labtest"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
 	"locklab/harness/judge"
 	"locklab/harness/watch"
 )
@@ -52,13 +53,13 @@ func TestServersThatCommitNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantVerdict(t, out, check.Fail)
-	v := out.Report.Check(check.ServiceLiveness)
-	if v.Result != check.Fail || v.Findings[0].Kind != check.Kind(check.CommitsNothing) ||
+	wantVerdict(t, out, evidence.Fail)
+	v := out.Report.Check(evidence.ServiceLiveness)
+	if v.Result != evidence.Fail || v.Findings[0].Kind != evidence.Kind(history.CommitsNothing) ||
 		!strings.Contains(v.Summary, "it was over by itself at") || !strings.Contains(v.Summary, "2 followers in step") {
 		t.Errorf("%s is %s: %s", v.Name, v.Result, v.Summary)
 	}
-	if v := out.Report.Check(check.Liveness); v.Result == check.Fail {
+	if v := out.Report.Check(evidence.Liveness); v.Result == evidence.Fail {
 		t.Errorf("the lock is accused: %s", v.Summary)
 	}
 	if !out.Result.Partial || out.Interrupted {

@@ -10,7 +10,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/labtest"
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 )
@@ -53,11 +53,11 @@ faults:
 		t.Errorf("the upgraded ensemble has another run: %v", err)
 	}
 	r := out.Result
-	if r.Verdict != check.Pass {
+	if r.Verdict != evidence.Pass {
 		t.Errorf("%s: %s", r.Verdict, r.Headline)
 	}
 	for _, c := range r.Checks {
-		if c.Name == check.ServiceExclusion && c.Result != check.Pass {
+		if c.Name == evidence.ServiceExclusion && c.Result != evidence.Pass {
 			t.Errorf("%s: %s, %s", c.Name, c.Result, c.Summary)
 		}
 	}

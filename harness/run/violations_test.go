@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 	"locklab/recipes/broken"
@@ -42,9 +42,9 @@ func testViolations(t *testing.T, stage *Stage) {
 		t.Run(run.bug, func(t *testing.T) {
 			skip(t)
 			out := runOn(t, stage, string(sc.Marshal()))
-			v := out.Report.Check(check.ServiceExclusion)
+			v := out.Report.Check(evidence.ServiceExclusion)
 			t.Log(v.Summary)
-			if out.Report.Found(check.ServiceExclusion, bug.Kinds, bug.Cause) == nil || !v.Violation {
+			if out.Report.Found(evidence.ServiceExclusion, bug.Kinds, bug.Cause) == nil || !v.Violation {
 				t.Errorf("%s, violation %t; want a finding of %v", v.Result, v.Violation, bug.Kinds)
 			}
 			affected := affectedClients(readHistory(t, out.Dir))
@@ -52,7 +52,7 @@ func testViolations(t *testing.T, stage *Stage) {
 				t.Errorf("the faults %v affected %v", sc.Faults, affected)
 			}
 			if len(affected) > 0 &&
-				!slices.ContainsFunc(v.Findings, func(f check.Finding) bool { return slices.Contains(affected, f.Clients[0]) }) {
+				!slices.ContainsFunc(v.Findings, func(f evidence.Finding) bool { return slices.Contains(affected, f.Clients[0]) }) {
 				t.Errorf("%v were affected, and nothing is found of them: %+v", affected, v.Findings)
 			}
 			if t.Failed() {
@@ -67,7 +67,7 @@ func testViolations(t *testing.T, stage *Stage) {
 			sound := sc.Clone()
 			sound.Recipe = run.sound
 			out := runOn(t, stage, string(sound.Marshal()))
-			if v := out.Report.Check(check.ServiceExclusion); v.Result != check.Pass {
+			if v := out.Report.Check(evidence.ServiceExclusion); v.Result != evidence.Pass {
 				t.Errorf("%s: %s", v.Result, v.Summary)
 				explain(t, out)
 			}

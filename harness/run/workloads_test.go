@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 )
@@ -26,7 +26,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 
 	t.Run("read-write", func(t *testing.T) {
 		out := runOn(t, stage, short("workload: read-write", "read-share: 0.7", "downgrade-share: 0.5", "hold: 1ms"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		r := out.Result
 		if n := r.Operations; n.Reads == 0 || n.Writes == 0 || n.Reads+n.Writes != n.Acquired || n.Permits != 0 {
 			t.Errorf("%d acquired: %d to read, %d to write, %d permits", n.Acquired, n.Reads, n.Writes, n.Permits)
@@ -50,13 +50,13 @@ func testWorkloads(t *testing.T, stage *Stage) {
 			wantVerdict(
 				t,
 				runOn(t, stage, short("workload: read-write", "read-share: 0.7", "hold: 1ms", "recipe: "+recipe)),
-				check.Pass,
+				evidence.Pass,
 			)
 		})
 	}
 	t.Run("no read-write lock is found out", func(t *testing.T) {
 		out := runOn(t, stage, short("workload: read-write", "read-share: 0.5", "hold: 1ms", "recipe: none"))
-		wantVerdict(t, out, check.Fail)
+		wantVerdict(t, out, evidence.Fail)
 		if s := out.Result.Safety; number(s.TornReads) < 1 || number(s.LostUpdates) < 1 || number(s.Overlaps) < 1 {
 			t.Errorf(
 				"%d torn reads, %d lost updates, %d overlaps",
@@ -68,7 +68,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	})
 	t.Run("semaphore", func(t *testing.T) {
 		out := runOn(t, stage, short("workload: semaphore", "permits: 5", "units: 2", "hold: 5ms"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		if n := out.Result.Operations; n.Acquired == 0 || n.Permits != 2*n.Acquired {
 			t.Errorf("%d acquired of two permits each, %d permits", n.Acquired, n.Permits)
 		}
@@ -78,19 +78,19 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	})
 	t.Run("no semaphore is found out", func(t *testing.T) {
 		out := runOn(t, stage, short("workload: semaphore", "hold: 5ms", "recipe: none"))
-		wantVerdict(t, out, check.Fail)
+		wantVerdict(t, out, evidence.Fail)
 		if s := out.Result.Safety; number(s.Crowded) < 1 || number(s.Overlaps) < 1 {
 			t.Errorf("crowded %d times, %d overlaps", number(s.Crowded), number(s.Overlaps))
 		}
 	})
 	t.Run("semaphore-mutex", func(t *testing.T) {
 		suite.Nightly(t, "semaphore runs another recipe of that kind")
-		wantVerdict(t, runOn(t, stage, short("recipe: semaphore-mutex")), check.Pass)
+		wantVerdict(t, runOn(t, stage, short("recipe: semaphore-mutex")), evidence.Pass)
 	})
 	// Both recipes share one queue, in which go-zookeeper's lock has znodes with names of its own.
 	t.Run("zk-lock beside a mutex", func(t *testing.T) {
 		out := runOn(t, stage, short("recipe: mutex,zk-lock"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		grants := map[string]int{}
 		for _, e := range readHistory(t, out.Dir) {
 			if e.Op == history.OpAcquire && e.Kind == history.OK {
@@ -127,7 +127,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 						"faults:\n  - {kind: pause, target: c1, trigger: before-write, until: superseded, linger: 200ms}",
 					),
 				),
-				check.Pass,
+				evidence.Pass,
 			)
 		})
 	}
@@ -139,7 +139,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 			mutexPause("guard: lease-clock", "expect: {belief-exclusion: fail, fairness: any}", "shown: {overlaps: 1}",
 				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded, linger: 200ms}"),
 		)
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		givenUp := slices.ContainsFunc(readHistory(t, out.Dir), func(e history.Event) bool {
 			return e.Op == history.OpWrite && e.Kind == history.Fail && e.Process == "c1"
 		})
@@ -154,7 +154,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 			mutexPause("guard: zk-multi", "expect: {belief-exclusion: fail, fairness: any}", "shown: {overlaps: 1}",
 				"faults:\n  - {kind: pause, target: c1, trigger: before-write, until: superseded, linger: 200ms}"),
 		)
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		if s := out.Result.Safety; s.StaleAccepted == nil || *s.StaleAccepted != 0 || s.LostUpdates == nil ||
 			*s.LostUpdates != 0 ||
 			s.FalseRejections != nil {
@@ -189,15 +189,15 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	t.Run("readers and writers of data in ZooKeeper", func(t *testing.T) {
 		suite.Nightly(t, "no later than zk-multi writes data in ZooKeeper")
 		out := runOn(t, stage, short("workload: read-write", "read-share: 0.5", "downgrade-share: 0.2", "guard: zk-multi"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		if torn := out.Result.Safety.TornReads; torn == nil || *torn != 0 {
 			t.Errorf("torn reads %v", torn)
 		}
 	})
 	t.Run("elements are appended", func(t *testing.T) {
 		out := runOn(t, stage, short("section: append", "locks: 2", "guard: fencing"))
-		wantVerdict(t, out, check.Pass)
-		if v := out.Report.Check(check.Effect); strings.Contains(v.Summary, "of 0 acknowledged elements") ||
+		wantVerdict(t, out, evidence.Pass)
+		if v := out.Report.Check(evidence.Effect); strings.Contains(v.Summary, "of 0 acknowledged elements") ||
 			!strings.Contains(v.Summary, "acknowledged elements") {
 			t.Errorf("effect: %s", v.Summary)
 		}
@@ -214,10 +214,10 @@ func testWorkloads(t *testing.T, stage *Stage) {
 				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded, linger: 200ms}",
 			),
 		)
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		if !slices.ContainsFunc(
-			out.Report.Check(check.Effect).Findings,
-			func(f check.Finding) bool { return f.Kind == "lost-element" },
+			out.Report.Check(evidence.Effect).Findings,
+			func(f evidence.Finding) bool { return f.Kind == "lost-element" },
 		) {
 			t.Error("no element is named that is lost")
 		}
@@ -229,7 +229,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 			stage,
 			pause("shown: {overlaps: 1, stale_accepted: 1, crowded: 1}", "expect: {belief-exclusion: fail, effect: fail}"),
 		)
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 	})
 	t.Run("and fenced by its slot", func(t *testing.T) {
 		out := runOn(
@@ -237,21 +237,21 @@ func testWorkloads(t *testing.T, stage *Stage) {
 			stage,
 			pause("shown: {overlaps: 1, stale_rejected: 1}", "expect: {belief-exclusion: fail}", "guard: fencing"),
 		)
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		if n := out.Result.Safety.Crowded; n == nil || *n != 0 {
 			t.Errorf("crowded: %v behind the fence", n)
 		}
 	})
 	t.Run("multi-lock", func(t *testing.T) {
 		out := runOn(t, stage, short("workload: multi-lock", "locks: 4", "locks-per-acquire: 3"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		if n := out.Result.Operations.AcquiredInRun; n == 0 || n%3 != 0 {
 			t.Errorf("%d locks acquired, want three each time", n)
 		}
 	})
 	t.Run("multi-lock beside a mutex, fenced", func(t *testing.T) {
 		out := runOn(t, stage, short("workload: multi-lock", "locks: 3", "recipe: multi,mutex", "guard: fencing"))
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		locks := map[string]map[int64]int{} // by process, how many under each number
 		for _, e := range readHistory(t, out.Dir) {
 			if e.Op == history.OpAcquire && e.Kind == history.OK && e.Client == e.Process+"/0" {
@@ -279,7 +279,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 			stage,
 			short("clients: 2", "workload: multi-lock", "locks: 2", "ordered: false", "wait: 100ms", "duration: 2s"),
 		)
-		wantVerdict(t, out, check.Pass)
+		wantVerdict(t, out, evidence.Pass)
 		if n := out.Result.Operations; n.TimedOut == 0 || n.Acquired == 0 {
 			t.Errorf("%d timed out and %d acquired of locks taken in different orders", n.TimedOut, n.Acquired)
 		}

@@ -14,7 +14,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles/txnlog"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -260,7 +260,7 @@ func isHarness(file string) bool { return strings.HasPrefix(file, HarnessHost+"/
 func killers(events *history.Log) []*history.Fault {
 	natures := chaos.Natures()
 	return slices.DeleteFunc(history.Faults(events), func(f *history.Fault) bool {
-		return natures[f.Kind].Cause != check.CauseKill
+		return natures[f.Kind].Cause != evidence.CauseKill
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"locklab/chaos"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/fail"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
@@ -188,11 +188,11 @@ func Lasts(d *os.File) bool {
 }
 
 // Planned returns the planned faults of a run as the checks need them.
-func Planned(p chaos.Plan) []check.PlannedFault {
-	var all []check.PlannedFault
+func Planned(p chaos.Plan) []evidence.PlannedFault {
+	var all []evidence.PlannedFault
 	for _, s := range p.Steps {
 		f := s.Fault
-		one := check.PlannedFault{ID: s.ID, Kind: f.Kind, Target: string(f.Target), Drawn: s.Drawn,
+		one := evidence.PlannedFault{ID: s.ID, Kind: f.Kind, Target: string(f.Target), Drawn: s.Drawn,
 			HitsHolder: f.HitsHolder(), HitsWaiter: f.HitsWaiter(),
 			HitsHead: f.Target == chaos.TargetHeadWaiter, SparesServers: f.SparesServers(),
 			HitsServer: f.HitsServer(), Delays: f.Delays(), OnlyReplies: f.OnlyReplies()}

@@ -10,7 +10,7 @@ import (
 	"locklab/chaos"
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -94,7 +94,7 @@ func (s *survey) completeness(all *txnlog.Ensemble) []string {
 	var doubts []string
 	if s.since == 0 && s.first != 1 && s.first != 1<<32+1 {
 		doubts = append(doubts, fmt.Sprintf("the servers' logs begin at zxid %s, and it is not known where the run began",
-			check.Zxid(s.first)))
+			evidence.Zxid(s.first)))
 	}
 	if s.missing > 0 {
 		doubts = append(doubts, fmt.Sprintf("%d transactions are in no server's log", s.missing))
@@ -116,12 +116,12 @@ func (s *survey) completeness(all *txnlog.Ensemble) []string {
 // are known to have seen. After the last grant they must have one of the writes that the servers commit before their
 // logs are copied.
 func (s *survey) end(copied collection) []string {
-	end := "the servers' logs end at zxid " + check.Zxid(s.committed)
+	end := "the servers' logs end at zxid " + evidence.Zxid(s.committed)
 	switch {
 	case s.committed < copied.seen:
-		return []string{fmt.Sprintf("%s, and every server had seen zxid %s", end, check.Zxid(copied.seen))}
+		return []string{fmt.Sprintf("%s, and every server had seen zxid %s", end, evidence.Zxid(copied.seen))}
 	case s.committed < copied.granted:
-		return []string{fmt.Sprintf("%s, and a client was told of zxid %s", end, check.Zxid(copied.granted))}
+		return []string{fmt.Sprintf("%s, and a client was told of zxid %s", end, evidence.Zxid(copied.granted))}
 	case s.settled <= max(copied.since, copied.granted):
 		return []string{end + " without the writes that the servers commit before their logs are copied"}
 	}
@@ -171,7 +171,7 @@ func (s *survey) steppedClocks(events *history.Log) []string {
 // record is missing then: it records each access before it answers. Accesses that were refused tell nothing, because
 // clients refuse some themselves.
 func unanswered(r *Run) []string {
-	if r.Scenario.Guard == check.GuardZKMulti {
+	if r.Scenario.Guard == evidence.GuardZKMulti {
 		return nil // ZooKeeper answers
 	}
 	type access struct {
@@ -214,7 +214,7 @@ func unrecorded(r *Run, known attempted) []string {
 		if !named[file+what] {
 			named[file+what] = true
 			lacks = append(lacks, fmt.Sprintf("%s/%s/%s lacks %s, which made %s at zxid %s by the transaction logs",
-				hostsDir, file, processHistory, what, l.Path, check.Zxid(l.Czxid)))
+				hostsDir, file, processHistory, what, l.Path, evidence.Zxid(l.Czxid)))
 		}
 	}
 	for _, l := range r.Servers.History.Lives {

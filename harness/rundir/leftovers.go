@@ -13,7 +13,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -29,7 +29,7 @@ func isBarrier(node string) bool { return strings.HasPrefix(path.Base(node), bar
 
 // addLeftovers notes the ephemeral znodes that a server still had at the end, although their session had been closed
 // before the server committed its last write.
-func addLeftovers(dir string, log *check.ServerLog) {
+func addLeftovers(dir string, log *evidence.ServerLog) {
 	var barriers []int64
 	for _, l := range log.History.Lives {
 		if isBarrier(l.Path) && l.Czxid != 0 {
@@ -58,9 +58,9 @@ func addLeftovers(dir string, log *check.ServerLog) {
 			for _, p := range paths {
 				id := history.SessionID(session)
 				text := fmt.Sprintf("server %s still had %s at the end, although its session %s was closed at zxid %s",
-					server, p, id, check.Zxid(s.Closed))
+					server, p, id, evidence.Zxid(s.Closed))
 				log.Contradictions = append(log.Contradictions,
-					check.Contradiction{Server: server, Session: id, Path: p, Zxid: s.Closed, Text: text})
+					evidence.Contradiction{Server: server, Session: id, Path: p, Zxid: s.Closed, Text: text})
 			}
 		}
 	}
@@ -120,7 +120,8 @@ func (t *tail) note(e *txnlog.Entry) {
 func (t *tail) String() string {
 	return fmt.Sprintf("%s, a majority, logged %d transactions at the end of an epoch (zxid %s to %s) that %s lacks, and "+
 		"later transactions fit only if they were never carried out; when a server that logged them is started again, "+
-		"it carries them out", strings.Join(t.servers, " and "), t.count, check.Zxid(t.first), check.Zxid(t.till), t.lacks)
+		"it carries them out", strings.Join(t.servers, " and "), t.count, evidence.Zxid(t.first), evidence.Zxid(t.till),
+		t.lacks)
 }
 
 // passOver finds tails that were never carried out although a majority logged them, and returns the logs without them.

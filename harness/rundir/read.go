@@ -12,7 +12,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/ensembles/txnlog/nodes"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/fail"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
@@ -36,7 +36,7 @@ type Run struct {
 	// Warnings are what else a reader must know about the record.
 	Warnings []string
 	// Servers is the evidence of the servers' transaction logs; nil if the run never collected them.
-	Servers *check.ServerLog
+	Servers *evidence.ServerLog
 	// CountersAtStart and CountersAtEnd are the servers' counters, by server and by name as mntr gives them, at the
 	// first and at the last snapshot; nil if there is none.
 	CountersAtStart, CountersAtEnd map[string]map[string]float64

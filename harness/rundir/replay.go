@@ -9,7 +9,7 @@ import (
 
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -25,7 +25,7 @@ import (
 // The records of the server's log are in its order. What the snapshot had already was not replayed.
 func revivedByReplay(
 	server string, logs []txnlog.Record, snapshot int64, h *nodes.History, events *history.Log,
-) []check.Contradiction {
+) []evidence.Contradiction {
 	started := false
 	for _, e := range events.Of(history.OpProcess) {
 		started = started || e.Process == server && e.ProcessIs(history.ProcessStarted)
@@ -42,7 +42,7 @@ func revivedByReplay(
 			highest = max(highest, rec.Zxid)
 		}
 	}
-	var found []check.Contradiction
+	var found []evidence.Contradiction
 	for at, rec := range logs {
 		if rec.File == last {
 			break
@@ -56,15 +56,15 @@ func revivedByReplay(
 			switch deleted, logged := position[l.End.Zxid]; {
 			case logged && deleted < at:
 				how = fmt.Sprintf("logged the creation of %s (zxid %s) after its deletion (zxid %s) in %s",
-					l.Path, check.Zxid(l.Czxid), check.Zxid(l.End.Zxid), rec.File)
+					l.Path, evidence.Zxid(l.Czxid), evidence.Zxid(l.End.Zxid), rec.File)
 			case !logged && l.End.Zxid < highest:
 				how = fmt.Sprintf(
 					"logged the creation of %s (zxid %s) in %s, and later transactions, but not its deletion (zxid %s)",
-					l.Path, check.Zxid(l.Czxid), rec.File, check.Zxid(l.End.Zxid))
+					l.Path, evidence.Zxid(l.Czxid), rec.File, evidence.Zxid(l.End.Zxid))
 			default:
 				continue
 			}
-			found = append(found, check.Contradiction{Server: server, Session: history.SessionID(l.Owner), Path: l.Path,
+			found = append(found, evidence.Contradiction{Server: server, Session: history.SessionID(l.Owner), Path: l.Path,
 				Zxid: l.End.Zxid, Text: fmt.Sprintf(
 					"server %s %s and was started afterwards, so it had the znode again (as in ZOOKEEPER-4541)", server, how)})
 		}

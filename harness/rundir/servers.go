@@ -12,7 +12,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 )
@@ -68,12 +68,12 @@ func collectionOf(dir string, events *history.Log) collection {
 }
 
 // readServerLog reads the evidence of the servers from a run directory; nil if the run never asked for it.
-func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *check.ServerLog {
+func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *evidence.ServerLog {
 	copied := collectionOf(dir, events)
 	if foreign(sc) {
 		copied.granted = 0
 	}
-	log := &check.ServerLog{Layout: layoutOf(sc)}
+	log := &evidence.ServerLog{Layout: layoutOf(sc)}
 	var sources []txnlog.Source
 	for i := range sc.Servers {
 		name := fmt.Sprintf("zk%d", i+1)
@@ -87,7 +87,7 @@ func readServerLog(dir string, sc *scenario.Scenario, events *history.Log) *chec
 			log.Servers = append(log.Servers, name)
 		}
 	}
-	missing := func(what string) *check.ServerLog {
+	missing := func(what string) *evidence.ServerLog {
 		log.Missing = strings.Join(append([]string{what}, copied.why...), "; ")
 		return log
 	}
@@ -139,14 +139,14 @@ func foreign(sc *scenario.Scenario) bool {
 func layoutOf(sc *scenario.Scenario) nodes.Layout { return sc.RecipeOf(0).Layout }
 
 // addContradictions notes servers, or transactions, that rule each other out.
-func addContradictions(log *check.ServerLog, all *txnlog.Ensemble) {
+func addContradictions(log *evidence.ServerLog, all *txnlog.Ensemble) {
 	for _, c := range all.Contradictions {
 		second := c.Records[1]
-		log.Contradictions = append(log.Contradictions, check.Contradiction{Server: c.Servers[1],
+		log.Contradictions = append(log.Contradictions, evidence.Contradiction{Server: c.Servers[1],
 			Session: history.SessionID(second.Session), Zxid: second.Zxid, Text: c.String()})
 	}
 	for _, o := range log.History.Oddities {
-		log.Contradictions = append(log.Contradictions, check.Contradiction{Zxid: o.Zxid,
+		log.Contradictions = append(log.Contradictions, evidence.Contradiction{Zxid: o.Zxid,
 			Session: history.SessionID(o.Session), Path: o.Path,
 			Text: "the servers' transactions do not fit: " + o.String()})
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"locklab/chaos"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/scenario"
 	"locklab/workloads"
 	"locklab/workloads/guard"
@@ -55,7 +55,7 @@ func TestMix(t *testing.T) {
 			t.Errorf("process %d runs %s, want %s", i+1, r.Name, want)
 		}
 	}
-	if got := s.Expected(check.Fairness); got != scenario.ExpectAny {
+	if got := s.Expected(evidence.Fairness); got != scenario.ExpectAny {
 		t.Errorf("fairness of the mix is to come out as %s, want any", got)
 	}
 	// Exclusion is not promised where a recipe is known to leak, so that the report names the cause of an overlap.

@@ -9,6 +9,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 	"locklab/reports/words"
 	"locklab/workloads"
@@ -208,25 +209,25 @@ var rules = []rule{
 
 	// What the checks can find.
 	{"expect.tokens recipe", "recipe {recipe} gives no tokens that could fail", "tokens: any",
-		func(s *Scenario) bool { return s.Expect[check.Tokens] == ExpectFail && !s.HasTokens() }},
+		func(s *Scenario) bool { return s.Expect[evidence.Tokens] == ExpectFail && !s.HasTokens() }},
 	{"expect.effect section", "effect must fail, but section none leaves the resource alone", "section: counter",
-		func(s *Scenario) bool { return s.Expect[check.Effect] == ExpectFail && s.Section == SectionNone }},
+		func(s *Scenario) bool { return s.Expect[evidence.Effect] == ExpectFail && s.Section == SectionNone }},
 	{"expect.service-exclusion clients", "service-exclusion must fail, but one client cannot overlap",
 		"clients: 2 or more",
-		func(s *Scenario) bool { return s.Expect[check.ServiceExclusion] == ExpectFail && s.Clients == 1 }},
+		func(s *Scenario) bool { return s.Expect[evidence.ServiceExclusion] == ExpectFail && s.Clients == 1 }},
 	{"expect.belief-exclusion clients", "belief-exclusion must fail, but one client cannot overlap",
 		"clients: 2 or more",
-		func(s *Scenario) bool { return s.Expect[check.BeliefExclusion] == ExpectFail && s.Clients == 1 }},
+		func(s *Scenario) bool { return s.Expect[evidence.BeliefExclusion] == ExpectFail && s.Clients == 1 }},
 	{"shown.overlaps clients", "overlaps must be shown, but one client cannot overlap", "clients: 2 or more",
-		func(s *Scenario) bool { return s.Shown[check.CountOverlaps] > 0 && s.Clients == 1 }},
+		func(s *Scenario) bool { return s.Shown[evidence.CountOverlaps] > 0 && s.Clients == 1 }},
 	{"shown.lost_updates workload", "no client writes under permits, so no updates are lost", "shown: crowded",
 		func(s *Scenario) bool {
-			return s.Shown[check.CountLostUpdates] > 0 && s.Workload == workloads.Semaphore
+			return s.Shown[evidence.CountLostUpdates] > 0 && s.Workload == workloads.Semaphore
 		}},
 	{"expect", "any outcome of every check of the lock is accepted, no counter must be shown, and there are no " +
 		"thresholds, so there is no verdict", "drop one, or give thresholds",
 		func(s *Scenario) bool {
-			decides := func(name string) bool { return name != check.ServiceLiveness && s.Expected(name) != ExpectAny }
+			decides := func(name string) bool { return name != evidence.ServiceLiveness && s.Expected(name) != ExpectAny }
 			return !slices.ContainsFunc(check.Expectable(), decides) && len(s.Shown) == 0 && len(s.Thresholds) == 0
 		}},
 }

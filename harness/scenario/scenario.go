@@ -9,6 +9,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 	"locklab/workloads"
 	"locklab/workloads/guard"
@@ -212,5 +213,5 @@ func (s *Scenario) Expected(name string) string {
 	if e := s.Expect[name]; e != "" {
 		return e
 	}
-	return string(check.Expected(&check.Facts{Queue: s.Mix().Queue}, name))
+	return string(check.Expected(&evidence.Facts{Queue: s.Mix().Queue}, name))
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/scenario"
 	"locklab/workloads"
 	"locklab/workloads/lock"
@@ -79,7 +79,7 @@ func TestExpected(t *testing.T) {
 		}
 	}
 	s.Recipe = lock.NaiveMutex // wakes all waiters and promises no order
-	if got := s.Expected(check.Fairness); got != scenario.ExpectAny {
+	if got := s.Expected(evidence.Fairness); got != scenario.ExpectAny {
 		t.Errorf("fairness of the naive mutex: %s, want any", got)
 	}
 }

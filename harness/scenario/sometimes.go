@@ -8,6 +8,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 	"locklab/workloads"
 	"locklab/workloads/lock"
@@ -79,7 +80,7 @@ func (v *validator) canMeet(at string, c check.Condition) {
 		never("clients", "clients: 2 or more", "there is only one client")
 	case c.Asks && !v.Protection().Asks():
 		never("guard", "guard: lost-context or lease-clock", "guard %s never keeps a client from an access", v.Guard)
-	case c.Fails == check.Effect && v.Protection().RefusesStale():
+	case c.Fails == evidence.Effect && v.Protection().RefusesStale():
 		never("guard", "guard: none, or drop it", "guard %s lets no outdated write through", v.Guard)
 	case c.Fails != "" && v.Expected(c.Fails) == ExpectPass:
 		v.refuse(by(at, "expect."+c.Fails), c.Fails+": fail, or any", "%s must pass, but then %s is never met",

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 	"locklab/workloads"
 )
@@ -267,7 +267,7 @@ func (v *validator) measurable(i int, t Threshold) {
 	case slices.Contains(metricsOfOpenLoop, first) && !v.Open():
 		v.refuse(by(at, "arrivals"), "arrivals: poisson, or drop it",
 			"%s belongs to an open loop, and arrivals are closed", t.Metric)
-	case countedBy(t.Metric) == check.Effect && v.Section == SectionNone:
+	case countedBy(t.Metric) == evidence.Effect && v.Section == SectionNone:
 		v.refuse(by(at, "section"), "section: counter, or drop it",
 			"section none leaves the resource alone, so there are no %s", t.Metric)
 	case first == "acquire_read" && v.Workload != workloads.ReadWrite:
@@ -298,8 +298,8 @@ var (
 
 // metricsOfWorkload has the workload of each counter that only one workload has.
 var metricsOfWorkload = map[string]string{
-	check.CountTornReads: workloads.ReadWrite,
-	check.CountCrowded:   workloads.Semaphore,
+	evidence.CountTornReads: workloads.ReadWrite,
+	evidence.CountCrowded:   workloads.Semaphore,
 }
 
 // A Metric is a number that a result has, as thresholds name it.

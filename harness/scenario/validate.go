@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 	"locklab/workloads"
 )
@@ -110,7 +110,7 @@ func (v *validator) expectations() {
 
 // countedBy returns the check that counts a counter; empty for a number that is not a counter.
 func countedBy(counter string) string {
-	for _, c := range check.Counters() {
+	for _, c := range evidence.Counters() {
 		if c.Name == counter {
 			return c.Check
 		}
@@ -121,17 +121,17 @@ func countedBy(counter string) string {
 // shown checks that a counter can reach the number that it must reach.
 func (v *validator) shown(counter string) {
 	key := "shown." + counter
-	if countedBy(counter) == check.Effect && v.Section == SectionNone {
+	if countedBy(counter) == evidence.Effect && v.Section == SectionNone {
 		v.refuse(by(key, "section"), "section: counter",
 			"section none leaves the resource alone, so there are no %s to show", counter)
 	}
-	ofTokens := counter == check.CountStaleAccepted || counter == check.CountStaleRejected
+	ofTokens := counter == evidence.CountStaleAccepted || counter == evidence.CountStaleRejected
 	if ofTokens && !v.HasTokens() {
 		v.refuse(by(key, "recipe"), v.withTokens(),
 			"%s cannot be counted without tokens, and recipe %s gives none", counter, v.Recipe)
 		return
 	}
-	if counter == check.CountStaleRejected {
+	if counter == evidence.CountStaleRejected {
 		if !v.Protection().RefusesStale() {
 			v.refuse(by(key, "guard"), "guard: fencing", "guard %s rejects nothing", v.Guard)
 		}
@@ -142,7 +142,7 @@ func (v *validator) shown(counter string) {
 		return
 	}
 	damaged := countedBy(counter)
-	if damaged == check.Effect && v.Protection().RefusesStale() {
+	if damaged == evidence.Effect && v.Protection().RefusesStale() {
 		v.refuse(by(key, "guard"), "guard: none, or drop it from shown",
 			"guard %s leaves no %s to show", v.Guard, counter)
 	}
@@ -154,7 +154,7 @@ func (v *validator) shown(counter string) {
 // harmless refuses to expect damage of clients that only read.
 func (v *validator) harmless() {
 	const msg, hint = "%s must %s, but no client writes with a read-share of 1", "read-share: 0.9"
-	for _, name := range [...]string{check.ServiceExclusion, check.BeliefExclusion, check.Effect} {
+	for _, name := range [...]string{evidence.ServiceExclusion, evidence.BeliefExclusion, evidence.Effect} {
 		if v.Expect[name] == ExpectFail {
 			v.refuse(by("expect."+name, "read-share"), hint, msg, name, "fail")
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -36,16 +37,16 @@ type ending struct {
 // of increments that must have taken effect. The reverse is weaker: increments that are not atomic need not lose an
 // acknowledged update, but the effect check must have found something. Where it found damage other than lost updates,
 // which does not make increments less atomic, the sweep has no opinion.
-func askCounters(events *history.Log, facts check.Facts, report *check.Report) []Opinion {
+func askCounters(events *history.Log, facts evidence.Facts, report *check.Report) []Opinion {
 	counters, shared := incrementsByLock(events)
-	lost, _ := findings(report, check.Effect, check.KindLostUpdate)
-	effect := report.Check(check.Effect)
+	lost, _ := findings(report, evidence.Effect, evidence.KindLostUpdate)
+	effect := report.Check(evidence.Effect)
 	var opinions []Opinion
 	illegal, open := false, false
 	for _, lock := range sortedKeys(counters) {
 		all := counters[lock]
 		o := Opinion{Question: lostQuestion, Lock: lock, Sweep: None}
-		if effect != nil && effect.Result == check.Pass {
+		if effect != nil && effect.Result == evidence.Pass {
 			o.Sweep = No
 		}
 		switch {
@@ -91,7 +92,7 @@ func (o Opinion) counter(all []increment, end ending, first int64, l limits) Opi
 
 // window returns the increments around a finding and sets the window's bounds, so that no other increment was under
 // way at either of them.
-func (o *Opinion) window(all []increment, f check.Finding) []increment {
+func (o *Opinion) window(all []increment, f evidence.Finding) []increment {
 	o.From, o.Until = f.At, max(f.At, f.Until)
 	for _, e := range f.Events {
 		o.From = min(o.From, e.At)

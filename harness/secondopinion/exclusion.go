@@ -9,6 +9,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -27,8 +28,8 @@ type hold struct {
 // shortest holds, from the return of acquire to the call of release, are a part of all others. So an order exists if
 // and only if the shortest holds do not overlap, which is what the sweep looks for. An acquire of unknown outcome made
 // no client believe anything, so it is not an operation here.
-func askExclusion(events *history.Log, facts check.Facts, report *check.Report) []Opinion {
-	overlaps, all := findings(report, check.BeliefExclusion, check.KindOverlap)
+func askExclusion(events *history.Log, facts evidence.Facts, report *check.Report) []Opinion {
+	overlaps, all := findings(report, evidence.BeliefExclusion, evidence.KindOverlap)
 	var opinions []Opinion
 	locks := holdsByLock(events, facts)
 	for _, lock := range sortedKeys(locks) {
@@ -38,8 +39,8 @@ func askExclusion(events *history.Log, facts check.Facts, report *check.Report) 
 		if len(found) == 0 && !all {
 			o.Sweep, o.Why = None, "the report does not keep all overlaps"
 		}
-		if v := report.Check(check.BeliefExclusion); len(found) == 0 && v != nil && v.Count == 0 &&
-			v.Result != check.Pass {
+		if v := report.Check(evidence.BeliefExclusion); len(found) == 0 && v != nil && v.Count == 0 &&
+			v.Result != evidence.Pass {
 			o.Sweep, o.Why = None, v.Summary
 		}
 		if 2*len(holds) <= MaxOperations || len(found) == 0 {
@@ -56,7 +57,7 @@ func askExclusion(events *history.Log, facts check.Facts, report *check.Report) 
 }
 
 // exclusion completes an opinion with Porcupine's answer.
-func (o Opinion) exclusion(holds []hold, facts check.Facts, l limits) Opinion {
+func (o Opinion) exclusion(holds []hold, facts evidence.Facts, l limits) Opinion {
 	if slices.ContainsFunc(holds, func(h hold) bool { return h.a.Mode == history.ModePermit }) && facts.Permits <= 0 {
 		o.Second, o.Why = None, "the number of permits is not known"
 		return o
@@ -70,7 +71,7 @@ func (o Opinion) exclusion(holds []hold, facts check.Facts, l limits) Opinion {
 
 // holdsByLock returns the holds of each lock, in the order in which acquire returned. A hold that was over before
 // acquire returned excludes nothing and is left out.
-func holdsByLock(events *history.Log, facts check.Facts) map[string][]hold {
+func holdsByLock(events *history.Log, facts evidence.Facts) map[string][]hold {
 	acquisitions := history.Acquisitions(events)
 	last, complete := map[string]int64{}, false
 	for _, e := range events.All() {

@@ -7,6 +7,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -65,7 +66,7 @@ func (o Opinion) String() string {
 // Ask judges a merged history a second time and compares the answers with those of the report, which [check.Run] made
 // of the same events and facts. It changes none of its arguments. Where hosts have different clocks it asks nothing,
 // because Porcupine takes all times for those of one clock.
-func Ask(events *history.Log, facts check.Facts, report *check.Report) []Opinion {
+func Ask(events *history.Log, facts evidence.Facts, report *check.Report) []Opinion {
 	if events.Clocks() != nil {
 		return nil
 	}
@@ -85,9 +86,9 @@ func answer(yes bool) Answer {
 }
 
 // findings returns the findings of a check that are of that kind, by lock, and whether the report has all of them.
-func findings(report *check.Report, name string, kind check.Kind) (byLock map[string][]check.Finding, all bool) {
+func findings(report *check.Report, name string, kind evidence.Kind) (byLock map[string][]evidence.Finding, all bool) {
 	v := report.Check(name)
-	byLock = map[string][]check.Finding{}
+	byLock = map[string][]evidence.Finding{}
 	if v == nil {
 		return byLock, false
 	}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -30,7 +31,7 @@ func (r *run) done(at int64) []history.Event {
 	return r.events
 }
 
-func contest(t *testing.T, events []history.Event, facts check.Facts) []Opinion {
+func contest(t *testing.T, events []history.Event, facts evidence.Facts) []Opinion {
 	t.Helper()
 	report := check.Run(history.NewLog(events), facts)
 	return Ask(history.NewLog(events), facts, &report)
@@ -80,7 +81,7 @@ func TestJudgesAgreeOnOverlaps(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			said := map[Answer]int{}
 			rapid.Check(t, func(rt *rapid.T) {
-				events, facts := drawHolds(rt, modes), check.Facts{Exclusive: true, Permits: 3}
+				events, facts := drawHolds(rt, modes), evidence.Facts{Exclusive: true, Permits: 3}
 				report := check.Run(history.NewLog(events), facts)
 				for _, o := range Ask(history.NewLog(events), facts, &report) {
 					if o.Disagree() {
@@ -151,14 +152,14 @@ func TestJudgesAgreeOnUpdates(t *testing.T) {
 		said := map[Answer]int{}
 		rapid.Check(t, func(rt *rapid.T) {
 			events, final := drawSections(rt, works)
-			facts := check.Facts{Exclusive: true, FinalValues: map[string]int64{"/l": final}}
+			facts := evidence.Facts{Exclusive: true, FinalValues: map[string]int64{"/l": final}}
 			report := check.Run(history.NewLog(events), facts)
 			for _, o := range Ask(history.NewLog(events), facts, &report) {
 				if o.Question != lostQuestion {
 					continue
 				}
 				if o.Disagree() {
-					rt.Fatalf("%s\n%s\n%+v", o, events, report.Check(check.Effect))
+					rt.Fatalf("%s\n%s\n%+v", o, events, report.Check(evidence.Effect))
 				}
 				said[o.Second]++
 				if works && o.Second == Yes {
@@ -187,7 +188,7 @@ func TestWrongSweepIsContradicted(t *testing.T) {
 	grant(&together, "c1/0", 1, 10, 35)
 	grant(&together, "c1/1", 2, 30, 40)
 	right, wrong := apart.done(50), together.done(50)
-	facts := check.Facts{Exclusive: true}
+	facts := evidence.Facts{Exclusive: true}
 	for _, c := range []struct {
 		judged, told  []history.Event
 		sweep, second Answer
@@ -216,18 +217,18 @@ func TestLimits(t *testing.T) {
 		r.add(until+1, history.OK, history.OpRelease, e)
 	}
 	events := r.done(200_000)
-	opinions := contest(t, events, check.Facts{Exclusive: true})
+	opinions := contest(t, events, evidence.Facts{Exclusive: true})
 	if len(opinions) != 1 || opinions[0].Second != Yes || opinions[0].Sweep != Yes || opinions[0].Until == 0 ||
 		opinions[0].Operations > 100 {
 		t.Errorf("around a finding: %v", opinions)
 	}
 	opinions = contest(t, slices.DeleteFunc(events, func(e history.Event) bool { return e.Acq == 700 }),
-		check.Facts{Exclusive: true})
+		evidence.Facts{Exclusive: true})
 	if len(opinions) != 1 || opinions[0].Second != None || opinions[0].Sweep != No || opinions[0].Disagree() ||
 		!strings.Contains(opinions[0].String(), "2998 operations are more than 2000") {
 		t.Errorf("without a finding: %v", opinions)
 	}
-	model, ops := exclusionModel(holdsByLock(history.NewLog(events), check.Facts{})["/l"], 0)
+	model, ops := exclusionModel(holdsByLock(history.NewLog(events), evidence.Facts{})["/l"], 0)
 	short := limits{operations: 10_000, time: 1}
 	if j := short.judge(model, ops); j.legal != None || !strings.Contains(j.why, "within") {
 		t.Errorf("out of time: %+v", j)
@@ -260,7 +261,7 @@ func TestPrefixes(t *testing.T) {
 		for i, b := range c.behind {
 			element(&r, int64(i+1), b)
 		}
-		facts := check.Facts{Lists: true, FinalLists: map[string][]int64{}, FinalValues: map[string]int64{}}
+		facts := evidence.Facts{Lists: true, FinalLists: map[string][]int64{}, FinalValues: map[string]int64{}}
 		if c.final != nil {
 			facts.FinalLists["/l"] = c.final
 		}
@@ -283,7 +284,7 @@ func BenchmarkJudges(b *testing.B) {
 			r.add(100*i+50, history.Invoke, history.OpRelease, e)
 			r.add(100*i+51, history.OK, history.OpRelease, e)
 		}
-		events, facts := r.done(100*n+1000), check.Facts{Exclusive: true}
+		events, facts := r.done(100*n+1000), evidence.Facts{Exclusive: true}
 		b.Run(fmt.Sprintf("sweep/operations=%d", 2*n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

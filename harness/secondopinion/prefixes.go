@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -16,7 +17,7 @@ const prefixQuestion = "was a list read that is not a prefix of the final one?"
 // It needs no search, so it has an opinion on lists of any length. A list that was read, and is not a prefix of the
 // final list, lost elements, so the effect check cannot have passed. The reverse does not hold: an element can
 // be lost that nobody read.
-func askPrefixes(events *history.Log, facts check.Facts, report *check.Report) []Opinion {
+func askPrefixes(events *history.Log, facts evidence.Facts, report *check.Report) []Opinion {
 	behind := map[string]map[int64]history.Behind{} // by lock and element
 	reads := map[string]map[int64]int64{}           // by lock and last element: when it was read first
 	for _, e := range events.All() {
@@ -38,11 +39,11 @@ func askPrefixes(events *history.Log, facts check.Facts, report *check.Report) [
 			}
 		}
 	}
-	effect := report.Check(check.Effect)
+	effect := report.Check(evidence.Effect)
 	var opinions []Opinion
 	for _, lock := range sortedKeys(reads) {
 		o := Opinion{Question: prefixQuestion, Lock: lock, Sweep: None, Second: No, Operations: len(reads[lock])}
-		if effect != nil && effect.Result == check.Pass {
+		if effect != nil && effect.Result == evidence.Pass {
 			o.Sweep = No
 		}
 		final, known := facts.FinalLists[lock]

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"locklab/chaos"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/fail"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
@@ -352,7 +352,7 @@ func (p *DangerPlan) trialsOf(c dangerCurve, sc *scenario.Scenario, r *result.Re
 	return all
 }
 
-func outcome(t danger.Trial, h *check.Harm) danger.Trial {
+func outcome(t danger.Trial, h *evidence.Harm) danger.Trial {
 	if h.Unsure > 0 {
 		t.LeftOut = leftUnsure
 		return t

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"locklab/ensembles"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/reports/danger"
@@ -55,23 +55,23 @@ func (l *dangerLab) run(ctx context.Context, job Job) (judge.Outcome, error) {
 	if err := os.WriteFile(filepath.Join(job.Dir, rundir.ScenarioFile), job.Scenario.Marshal(), 0o644); err != nil {
 		return judge.Outcome{}, err
 	}
-	r := result.Result{SchemaVersion: result.SchemaVersion, Seed: job.Scenario.Seed, Verdict: check.Pass}
+	r := result.Result{SchemaVersion: result.SchemaVersion, Seed: job.Scenario.Seed, Verdict: evidence.Pass}
 	if len(l.runs) == l.interrupt {
 		l.cancel()
 		r.Partial = true
 	}
 	if l.violate {
-		r.Verdict, r.Headline = check.Fail, "two holders at the servers"
-		r.Checks = []result.CheckLine{{Name: check.ServiceExclusion, Expected: check.ExpectPass, Result: check.Fail,
-			Outcome: check.Fail}}
+		r.Verdict, r.Headline = evidence.Fail, "two holders at the servers"
+		r.Checks = []result.CheckLine{{Name: evidence.ServiceExclusion, Expected: evidence.ExpectPass, Result: evidence.Fail,
+			Outcome: evidence.Fail}}
 	}
 	for _, s := range job.Scenario.Plan(nil).Steps {
-		harm := &check.Harm{}
+		harm := &evidence.Harm{}
 		if s.Fault.For.Timeouts == 2 {
 			harm.Overlaps = 3
 		}
 		length := int64(s.Fault.For.Timeouts * 1e9)
-		r.Faults = append(r.Faults, check.FaultRecord{ID: s.ID, InjectedNs: new(int64), HealedNs: &length, Verified: true,
+		r.Faults = append(r.Faults, evidence.FaultRecord{ID: s.ID, InjectedNs: new(int64), HealedNs: &length, Verified: true,
 			HealVerified: true, Harm: harm})
 	}
 	if err := rundir.WriteJSON(filepath.Join(job.Dir, rundir.ResultFile), r); err != nil {
@@ -205,18 +205,19 @@ func TestDangerLeavesOutWhatIsNoTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(ns int64) *int64 { return &ns }
-	good := check.FaultRecord{ID: "f1", InjectedNs: at(1e9), HealedNs: at(1.5e9), Verified: true, Harm: &check.Harm{}}
-	for want, change := range map[string]func(*check.FaultRecord){
-		"":              func(*check.FaultRecord) {},
-		leftNotReached:  func(f *check.FaultRecord) { f.InjectedNs = nil },
-		leftUnverified:  func(f *check.FaultRecord) { f.Verified = false },
-		leftUnjudged:    func(f *check.FaultRecord) { f.Harm = nil },
-		leftUnsure:      func(f *check.FaultRecord) { f.Harm = &check.Harm{Unsure: 1} },
-		leftOtherLength: func(f *check.FaultRecord) { f.HealedNs = at(1.6e9) },
+	good := evidence.FaultRecord{ID: "f1", InjectedNs: at(1e9), HealedNs: at(1.5e9), Verified: true,
+		Harm: &evidence.Harm{}}
+	for want, change := range map[string]func(*evidence.FaultRecord){
+		"":              func(*evidence.FaultRecord) {},
+		leftNotReached:  func(f *evidence.FaultRecord) { f.InjectedNs = nil },
+		leftUnverified:  func(f *evidence.FaultRecord) { f.Verified = false },
+		leftUnjudged:    func(f *evidence.FaultRecord) { f.Harm = nil },
+		leftUnsure:      func(f *evidence.FaultRecord) { f.Harm = &evidence.Harm{Unsure: 1} },
+		leftOtherLength: func(f *evidence.FaultRecord) { f.HealedNs = at(1.6e9) },
 	} {
 		f := good
 		change(&f)
-		if got := p.trialsOf(c, sc, &result.Result{Faults: []check.FaultRecord{f}})[0]; got.LeftOut != want {
+		if got := p.trialsOf(c, sc, &result.Result{Faults: []evidence.FaultRecord{f}})[0]; got.LeftOut != want {
 			t.Errorf("%+v is left out for %q, want %q", f, got.LeftOut, want)
 		}
 	}
@@ -289,7 +290,7 @@ func TestDangerPanelsKnowTheirRuns(t *testing.T) {
 // A server that is cut off strikes each holder that is connected to it, and a slow link counts by its delay.
 func TestDangerTrialsOfPanels(t *testing.T) {
 	at := func(ns int64) *int64 { return &ns }
-	run := func(panel string, healed int64, r check.FaultRecord) []danger.Trial {
+	run := func(panel string, healed int64, r evidence.FaultRecord) []danger.Trial {
 		p := smallDanger(t)
 		p.Panels = []string{panel}
 		c := p.curves()[0]
@@ -297,21 +298,21 @@ func TestDangerTrialsOfPanels(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r.ID, r.InjectedNs, r.HealedNs, r.Verified, r.Harm = "f1", at(1e9), at(healed), true, &check.Harm{Overlaps: 1}
-		return p.trialsOf(c, sc, &result.Result{Faults: []check.FaultRecord{r}})
+		r.ID, r.InjectedNs, r.HealedNs, r.Verified, r.Harm = "f1", at(1e9), at(healed), true, &evidence.Harm{Overlaps: 1}
+		return p.trialsOf(c, sc, &result.Result{Faults: []evidence.FaultRecord{r}})
 	}
-	all := run(PanelIsolated, 1.5e9, check.FaultRecord{Holders: []check.HolderHarm{{Client: "c1/0"},
-		{Client: "c2/0", Harm: check.Harm{Overlaps: 1}}, {Client: "c3/0", Harm: check.Harm{Unsure: 1}}}})
+	all := run(PanelIsolated, 1.5e9, evidence.FaultRecord{Holders: []evidence.HolderHarm{{Client: "c1/0"},
+		{Client: "c2/0", Harm: evidence.Harm{Overlaps: 1}}, {Client: "c3/0", Harm: evidence.Harm{Unsure: 1}}}})
 	if len(all) != 3 || all[0].Believed || !all[1].Believed || all[2].LeftOut != leftUnsure || all[0].Dose != 0.5 {
 		t.Errorf("three holders were struck: %+v", all)
 	}
-	if all := run(PanelIsolated, 1.5e9, check.FaultRecord{}); len(all) != 0 {
+	if all := run(PanelIsolated, 1.5e9, evidence.FaultRecord{}); len(all) != 0 {
 		t.Errorf("nobody held a lock: %+v", all)
 	}
-	if all := run(PanelSlow, 8e9, check.FaultRecord{}); len(all) != 1 || all[0].Dose != 0.5 || !all[0].Believed {
+	if all := run(PanelSlow, 8e9, evidence.FaultRecord{}); len(all) != 1 || all[0].Dose != 0.5 || !all[0].Believed {
 		t.Errorf("the link was slow: %+v", all)
 	}
-	if all := run(PanelCut, 1.6e9, check.FaultRecord{}); len(all) != 1 || all[0].LeftOut != leftOtherLength {
+	if all := run(PanelCut, 1.6e9, evidence.FaultRecord{}); len(all) != 1 || all[0].LeftOut != leftOtherLength {
 		t.Errorf("the cut was too long: %+v", all)
 	}
 }

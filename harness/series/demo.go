@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/scenario"
@@ -71,7 +71,7 @@ type Reproduction struct {
 	Bug      broken.Lock
 	Attempts int
 	// Finding is what the check found that must find the bug, of one of the kinds that the table names; nil = it did not.
-	Finding *check.Finding
+	Finding *evidence.Finding
 	// Outcome is the outcome of the last attempt.
 	Outcome judge.Outcome
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -68,11 +68,11 @@ func TestReproduceTriesAgain(t *testing.T) {
 			if len(dirs) == c.breaks {
 				return out, broke
 			}
-			v := check.Verdict{Name: check.Liveness, Result: check.Pass}
+			v := evidence.Verdict{Name: evidence.Liveness, Result: evidence.Pass}
 			if len(dirs) == c.shows {
-				v.Result, v.Findings = check.Fail, []check.Finding{{Kind: check.Kind(bug.Kinds[0])}}
+				v.Result, v.Findings = evidence.Fail, []evidence.Finding{{Kind: evidence.Kind(bug.Kinds[0])}}
 			}
-			out.Report.Checks = []check.Verdict{v}
+			out.Report.Checks = []evidence.Verdict{v}
 			return out, nil
 		})
 		caught := c.shows > 0 && c.breaks == 0

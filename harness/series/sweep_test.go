@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -227,7 +227,7 @@ func (f *fakeRun) Run(_ context.Context, job Job) (judge.Outcome, error) {
 		f.cancel(run.ErrInterrupted)
 		return judge.Outcome{Dir: dir, Interrupted: true}, run.ErrInterrupted
 	}
-	r := result.Result{SchemaVersion: 1, Scenario: sc.Name, Seed: sc.Seed, Verdict: check.Pass}
+	r := result.Result{SchemaVersion: 1, Scenario: sc.Name, Seed: sc.Seed, Verdict: evidence.Pass}
 	if f.result != nil {
 		r = f.result(sc)
 	}
@@ -316,16 +316,16 @@ func capacityOf(most float64) func(sc *scenario.Scenario) result.Result {
 		r := result.Result{
 			SchemaVersion: 1,
 			Seed:          sc.Seed,
-			Verdict:       check.Pass,
+			Verdict:       evidence.Pass,
 			Throughput:    result.Throughput{OfferedPerS: &rate, AcquiredPerS: &done, Dropped: &dropped},
 		}
 		for range sc.Faults {
-			r.Faults = append(r.Faults, check.FaultRecord{Verified: true})
+			r.Faults = append(r.Faults, evidence.FaultRecord{Verified: true})
 		}
-		line := result.ThresholdLine{Expr: sc.Thresholds[0].String(), Verdict: check.Pass}
+		line := result.ThresholdLine{Expr: sc.Thresholds[0].String(), Verdict: evidence.Pass}
 		if rate > most {
-			line.Verdict, line.Reason = check.Fail, "it came to more"
-			r.Verdict = check.Fail
+			line.Verdict, line.Reason = evidence.Fail, "it came to more"
+			r.Verdict = evidence.Fail
 		}
 		r.Thresholds = []result.ThresholdLine{line}
 		return r
@@ -479,7 +479,7 @@ func trialAt(t *testing.T, kind capacity.Kind, r *result.Result) capacity.Trial 
 
 // A window reports the first failure, and unknown only if nothing failed.
 func TestTrial(t *testing.T) {
-	probed := func(offered, acquired float64, dropped int64, threshold, outcome check.Result) result.Result {
+	probed := func(offered, acquired float64, dropped int64, threshold, outcome evidence.Result) result.Result {
 		return result.Result{
 			Throughput: result.Throughput{OfferedPerS: &offered, AcquiredPerS: &acquired, Dropped: &dropped},
 			Thresholds: []result.ThresholdLine{
@@ -495,11 +495,11 @@ func TestTrial(t *testing.T) {
 	}
 	// hiccups makes a result whose threshold is unknown because the latency is below the p99 of the hiccups.
 	hiccups := func(expr string, value, p99 time.Duration) result.Result {
-		r, ns := probed(100, 99, 0, check.Unknown, check.Pass), int64(p99)
+		r, ns := probed(100, 99, 0, evidence.Unknown, evidence.Pass), int64(p99)
 		v := float64(value)
 		r.Hiccups = &result.Hiccups{P99Ns: &ns}
 		_, why := r.Supported("acquire.p99", v)
-		r.Thresholds = []result.ThresholdLine{{Expr: expr, Value: &v, Unit: "ns", Verdict: check.Unknown, Reason: why}}
+		r.Thresholds = []result.ThresholdLine{{Expr: expr, Value: &v, Unit: "ns", Verdict: evidence.Unknown, Reason: why}}
 		return r
 	}
 	fewer := hiccups("acquire.p99 < 20ms", 5*time.Millisecond, 9*time.Millisecond)
@@ -518,16 +518,16 @@ func TestTrial(t *testing.T) {
 		{"is below the hiccups of the machine, and the threshold is a lower limit",
 			hiccups("acquire.p99 > 2ms", 5*time.Millisecond, 9*time.Millisecond), "unknown"},
 		{"is below what the machine adds, and unknown besides", fewer, "unknown"},
-		{"falls behind by chance", random(probed(100, 90, 0, check.Pass, check.Pass), 5), ""},
-		{"falls behind for long", random(probed(100, 90, 0, check.Pass, check.Pass), 60), "rate"},
-		{"holds", probed(100, 99, 0, check.Pass, check.Pass), ""},
-		{"misses", probed(100, 80, 5, check.Fail, check.Pass), "threshold"},
-		{"drops, and no goal counts that as lost", probed(100, 80, 5, check.Pass, check.Pass), "threshold"},
-		{"falls behind", probed(100, 90, 0, check.Pass, check.Pass), "rate"},
-		{"is unsafe", probed(100, 100, 0, check.Pass, check.Fail), "violation"},
-		{"has too few samples", probed(100, 100, 0, check.Unknown, check.Pass), "unknown"},
-		{"proves nothing", probed(100, 100, 0, check.Pass, check.Unknown), "unknown"},
-		{"was another load", probed(50, 50, 0, check.Pass, check.Pass), "void"},
+		{"falls behind by chance", random(probed(100, 90, 0, evidence.Pass, evidence.Pass), 5), ""},
+		{"falls behind for long", random(probed(100, 90, 0, evidence.Pass, evidence.Pass), 60), "rate"},
+		{"holds", probed(100, 99, 0, evidence.Pass, evidence.Pass), ""},
+		{"misses", probed(100, 80, 5, evidence.Fail, evidence.Pass), "threshold"},
+		{"drops, and no goal counts that as lost", probed(100, 80, 5, evidence.Pass, evidence.Pass), "threshold"},
+		{"falls behind", probed(100, 90, 0, evidence.Pass, evidence.Pass), "rate"},
+		{"is unsafe", probed(100, 100, 0, evidence.Pass, evidence.Fail), "violation"},
+		{"has too few samples", probed(100, 100, 0, evidence.Unknown, evidence.Pass), "unknown"},
+		{"proves nothing", probed(100, 100, 0, evidence.Pass, evidence.Unknown), "unknown"},
+		{"was another load", probed(50, 50, 0, evidence.Pass, evidence.Pass), "void"},
 		{"never measured", result.Result{}, "unknown"},
 		{"broke off", result.Result{Partial: true}, "unknown"},
 	} {
@@ -541,7 +541,7 @@ func TestTrial(t *testing.T) {
 func TestLossDecides(t *testing.T) {
 	r := result.Result{Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0),
 		Dropped: new(int64(9)), DroppedPerS: new(0.9)},
-		Thresholds: []result.ThresholdLine{{Expr: "acquire.p99 < 20ms", Verdict: check.Fail}},
+		Thresholds: []result.ThresholdLine{{Expr: "acquire.p99 < 20ms", Verdict: evidence.Fail}},
 		Losses:     []result.Loss{{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: []int64{500, 500}, Lost: []int64{0, 9}}}}
 	if p := trialAt(t, capacity.Full, &r); p.Reason != capacity.Holds || *p.Losses[0] != 0.009 || *p.DroppedPerS != 0.9 {
 		t.Errorf("9 of 1000: %+v", p)
@@ -557,10 +557,10 @@ func TestLossDecides(t *testing.T) {
 func TestRecovery(t *testing.T) {
 	loss := result.Loss{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: slices.Repeat([]int64{100}, 36),
 		Lost: make([]int64, 36)}
-	r := result.Result{Faults: []check.FaultRecord{{Verified: true}},
-		Checks: []result.CheckLine{{Name: "liveness", Outcome: check.Unknown}}, // a server was away
+	r := result.Result{Faults: []evidence.FaultRecord{{Verified: true}},
+		Checks: []result.CheckLine{{Name: "liveness", Outcome: evidence.Unknown}}, // a server was away
 		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0),
-			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}},
+			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: evidence.Fail}},
 		Losses: []result.Loss{loss}}
 	for at := 4; at < 9; at++ { // the disturbance is over after 6 s
 		loss.Lost[at] = 100
@@ -583,9 +583,9 @@ func TestRecovery(t *testing.T) {
 func TestWindowWithOneServerAway(t *testing.T) {
 	loss := result.Loss{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: slices.Repeat([]int64{100}, 32),
 		Lost: make([]int64, 32)}
-	r := result.Result{Faults: []check.FaultRecord{{Verified: true}},
+	r := result.Result{Faults: []evidence.FaultRecord{{Verified: true}},
 		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(90.0),
-			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: check.Fail}},
+			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: evidence.Fail}},
 		Losses: []result.Loss{loss}}
 	loss.Lost[2], loss.Lost[26] = 100, 100
 	if p := trialAt(t, capacity.Away, &r); p.Reason != capacity.Holds {
@@ -656,7 +656,7 @@ func TestWindowsOfSearches(t *testing.T) {
 
 // A window whose load side was the limit says nothing about a rate that did not hold. A rate that held did.
 func TestVoidTrials(t *testing.T) {
-	late, bound := int64(11*time.Millisecond), result.ThresholdLine{Expr: "acquire.p99 < 100ms", Verdict: check.Fail}
+	late, bound := int64(11*time.Millisecond), result.ThresholdLine{Expr: "acquire.p99 < 100ms", Verdict: evidence.Fail}
 	r := result.Result{Thresholds: []result.ThresholdLine{bound},
 		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0), Dropped: new(int64)},
 		Latency:    result.LatencyByPhase{Arrival: &measure.Latency{P99Ns: &late}}}
@@ -664,7 +664,7 @@ func TestVoidTrials(t *testing.T) {
 	if p.Reason != capacity.Void || !strings.Contains(p.Detail, "arrivals came late by 11 ms") {
 		t.Errorf("missed: %+v", p)
 	}
-	r.Thresholds[0].Verdict = check.Pass
+	r.Thresholds[0].Verdict = evidence.Pass
 	if p := trialAt(t, capacity.Full, &r); p.Reason != capacity.Holds {
 		t.Errorf("held: %+v", p)
 	}
@@ -768,9 +768,9 @@ func TestSweepKeepsAViolation(t *testing.T) {
 	unsafe := func(sc *scenario.Scenario) result.Result {
 		return result.Result{
 			Seed:     sc.Seed,
-			Verdict:  check.Fail,
+			Verdict:  evidence.Fail,
 			Headline: "two at once",
-			Checks:   []result.CheckLine{{Name: "exclusion", Outcome: check.Fail, Summary: "two at once"}},
+			Checks:   []result.CheckLine{{Name: "exclusion", Outcome: evidence.Fail, Summary: "two at once"}},
 		}
 	}
 	for _, cfg := range []SweepConfig{{}, {Saturate: []string{"acquire.p99 < 20ms"}}} {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/capacity"
@@ -155,9 +155,9 @@ func SweepVerdict(s sweep.Sweep) (violation, unknown, missed bool) {
 				continue
 			}
 			switch p.Verdict {
-			case check.Fail:
+			case evidence.Fail:
 				missed = missed || !p.Violation
-			case check.Unknown:
+			case evidence.Unknown:
 				unknown = true
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"locklab/chaos"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/run"
 	"locklab/harness/scenario"
 	"locklab/reports/capacity"
@@ -57,7 +57,7 @@ func harm(sc *scenario.Scenario, f chaos.Fault) {
 	sc.Faults = append(sc.Faults, f)
 	sc.Liveness = 0
 	expect := map[string]string{}
-	for _, name := range []string{check.BeliefExclusion, check.Fairness} {
+	for _, name := range []string{evidence.BeliefExclusion, evidence.Fairness} {
 		expect[name] = scenario.ExpectAny
 	}
 	maps.Copy(expect, sc.Expect)
@@ -183,7 +183,7 @@ func (j *judgement) disturbedUntil() int {
 
 // struck reports whether the search's own fault was seen to take effect.
 func (j *judgement) struck() bool {
-	return slices.ContainsFunc(j.r.Faults, func(f check.FaultRecord) bool { return f.Verified })
+	return slices.ContainsFunc(j.r.Faults, func(f evidence.FaultRecord) bool { return f.Verified })
 }
 
 // outcome returns why the window is bad, or does not count.
@@ -193,7 +193,7 @@ func (j *judgement) outcome() (capacity.Reason, string) {
 		return why, fmt.Sprintf(format, args...)
 	}
 	for _, c := range r.Checks {
-		if c.Outcome == check.Fail {
+		if c.Outcome == evidence.Fail {
 			return say(capacity.Violation, "%s: %s", c.Name, c.Summary)
 		}
 	}
@@ -216,7 +216,7 @@ func (j *judgement) outcome() (capacity.Reason, string) {
 	for _, t := range r.Thresholds {
 		l := lossOf(r, t.Expr)
 		if l == nil {
-			if t.Verdict == check.Fail {
+			if t.Verdict == evidence.Fail {
 				return say(capacity.Missed, "%s: %s", t.Expr, t.Reason)
 			}
 			held = t.Expr + ": it came to " + t.Shown()
@@ -225,7 +225,7 @@ func (j *judgement) outcome() (capacity.Reason, string) {
 		lost = true
 		ratio, due := l.Ratio(j.from, j.to)
 		switch {
-		case t.Verdict == check.Unknown && ratio > l.Goal && t.Value != nil && !j.late(t):
+		case t.Verdict == evidence.Unknown && ratio > l.Goal && t.Value != nil && !j.late(t):
 			return say(capacity.Undecided, "%s: %s", t.Expr, t.Reason)
 		case ratio > l.Goal:
 			return say(capacity.Missed, "%s: %s of %s were lost, and %s may be", t.Expr, percent(ratio),
@@ -242,12 +242,12 @@ func (j *judgement) outcome() (capacity.Reason, string) {
 			words.Digits3(*acquired))
 	}
 	for _, t := range r.Thresholds {
-		if t.Verdict == check.Unknown && !heldDespiteHiccups(r, t) {
+		if t.Verdict == evidence.Unknown && !heldDespiteHiccups(r, t) {
 			return say(capacity.Undecided, "%s: %s", t.Expr, t.Reason)
 		}
 	}
 	for _, c := range r.Checks {
-		if c.Outcome != check.Pass && !j.harmed {
+		if c.Outcome != evidence.Pass && !j.harmed {
 			return say(capacity.Undecided, "%s: %s", c.Name, c.Summary)
 		}
 	}
@@ -295,7 +295,7 @@ func percent(share float64) string { return words.Digits3(100*share) + " %" }
 // latency and the hiccups of the machine, whichever is larger, are below the limit.
 func heldDespiteHiccups(r *result.Result, l result.ThresholdLine) bool {
 	t, err := scenario.ParseThreshold(l.Expr)
-	if err != nil || l.Verdict != check.Unknown || l.Value == nil {
+	if err != nil || l.Verdict != evidence.Unknown || l.Value == nil {
 		return false
 	}
 	supported, why := r.Supported(t.Metric, *l.Value)

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/workloads"
 	"locklab/workloads/lock"
 )
@@ -107,10 +107,10 @@ func (r *Run) Findings() (all []Finding) {
 	for i := range r.Report.Checks {
 		v := &r.Report.Checks[i]
 		outcome := v.Outcome()
-		if outcome != check.Fail && outcome != check.Unknown {
+		if outcome != evidence.Fail && outcome != evidence.Unknown {
 			continue
 		}
-		f := Finding{Recipe: r.Recipe, Seed: r.Seed, Check: v.Name, Violation: outcome == check.Fail, Text: v.Summary}
+		f := Finding{Recipe: r.Recipe, Seed: r.Seed, Check: v.Name, Violation: outcome == evidence.Fail, Text: v.Summary}
 		if f.Violation && len(v.Findings) > 0 {
 			first := &v.Findings[0]
 			f.Kind, f.Text, f.At = string(first.Kind), first.Text, time.Duration(first.At)
@@ -200,9 +200,9 @@ func (r *Run) Outcome() Outcome {
 	t := Totals{Seeds: 1, Acquired: r.Acquired, Sessions: r.Sessions, Virtual: r.Virtual, Expired: r.Expired,
 		LostHolds: r.LostHolds, Faults: r.Faults}
 	switch r.Report.Verdict {
-	case check.Fail:
+	case evidence.Fail:
 		t.Violations = 1
-	case check.Unknown:
+	case evidence.Unknown:
 		t.Unknown = 1
 	}
 	return Outcome{Model: Model, Seed: r.Seed, TotalsFor: TotalsFor{r.Recipe, t}, Findings: r.Findings()}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/recipes/zktest/sim"
 	"locklab/reports/words"
@@ -31,7 +31,7 @@ func (s *simulation) strikes() {
 		}
 		s.strike = append(s.strike, x)
 		s.w.At(f.at, nil, x.inject)
-		s.known = append(s.known, check.PlannedFault{ID: x.id, Kind: f.kind, Target: x.hosts[0].Name, Drawn: true,
+		s.known = append(s.known, evidence.PlannedFault{ID: x.id, Kind: f.kind, Target: x.hosts[0].Name, Drawn: true,
 			HitsServer: x.server, OnlyReplies: f.kind == kindPartition && f.oneWay && !x.server})
 	}
 }

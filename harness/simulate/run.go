@@ -13,6 +13,7 @@ import (
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/recipes/zktest"
 	"locklab/recipes/zktest/sim"
@@ -50,7 +51,7 @@ type simulation struct {
 	clients  []*client
 	strike   []*strike
 	rec      *record
-	known    []check.PlannedFault
+	known    []evidence.PlannedFault
 	busy     map[*sim.Host]int
 	struck   map[string]int
 	acquired atomic.Int64
@@ -129,13 +130,14 @@ func (s *simulation) resolved() *plan {
 }
 
 // facts returns what the checks need to know besides the history.
-func (s *simulation) facts(txns []zktest.Transaction) check.Facts {
-	f := check.Facts{Tokens: s.recipe.Tokens, Queue: s.recipe.Queue, Exclusive: s.recipe.Exclusive,
+func (s *simulation) facts(txns []zktest.Transaction) evidence.Facts {
+	f := evidence.Facts{Tokens: s.recipe.Tokens, Queue: s.recipe.Queue, Exclusive: s.recipe.Exclusive,
 		Guard: s.guard.Name, SessionTimeout: s.timeout, Tick: s.tick, Clients: s.plan.clients, MinAcquired: 1,
 		Faults: s.known, Natures: chaos.Natures(), Progress: s.wait == 0, Recovers: len(s.known) > 0,
-		Expect: map[string]check.Expectation{check.BeliefExclusion: check.ExpectAny, check.Effect: check.ExpectAny}}
+		Expect: map[string]evidence.Expectation{evidence.BeliefExclusion: evidence.ExpectAny,
+			evidence.Effect: evidence.ExpectAny}}
 	if s.guard.Name == guard.Fencing {
-		f.Expect[check.Effect] = check.ExpectPass
+		f.Expect[evidence.Effect] = evidence.ExpectPass
 	}
 	if s.permits > 1 || s.recipe.Layout == nodes.LayoutSemaphore {
 		f.Permits = s.permits
@@ -145,7 +147,7 @@ func (s *simulation) facts(txns []zktest.Transaction) check.Facts {
 		names = append(names, h.Name)
 	}
 	if s.recipe.Layout != "" {
-		f.Servers = &check.ServerLog{Layout: s.recipe.Layout, Servers: names, Ensemble: names,
+		f.Servers = &evidence.ServerLog{Layout: s.recipe.Layout, Servers: names, Ensemble: names,
 			History: nodes.Replay(func(yield func(txnlog.Txn) bool) {
 				for i := range txns {
 					if !yield(logged(&txns[i])) {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/workloads/lock"
 )
@@ -41,7 +41,7 @@ func TestGivenUp(t *testing.T) {
 		for i := range run.Events {
 			gaveUp = gaveUp || run.Events[i].Op == history.OpWrite && run.Events[i].Access().GivenUp()
 		}
-		if !gaveUp || run.Report.Verdict != check.Pass {
+		if !gaveUp || run.Report.Verdict != evidence.Pass {
 			t.Errorf("seed %d: gave up a write: %t; %s: %v", seed, gaveUp, run.Report.Verdict, run.Findings())
 		}
 	}
@@ -82,7 +82,7 @@ func TestSound(t *testing.T) {
 			for _, n := range run.Faults {
 				struck += n
 			}
-			if run.Report.Verdict != check.Pass {
+			if run.Report.Verdict != evidence.Pass {
 				t.Errorf("seed %d: %s: %v", seed, run.Report.Verdict, run.Findings())
 			}
 		}
@@ -236,7 +236,7 @@ func TestBroken(t *testing.T) {
 		c := Campaign{Recipe: r, First: 1, Last: 20, Faults: true, StopAtFinding: true,
 			Found: func(f Finding) { found = append(found, f) }, Progress: func(Totals) {}}
 		totals, err := c.Execute(t.Context())
-		if err != nil || totals.Violations != 1 || len(found) == 0 || found[0].Check != string(check.Liveness) {
+		if err != nil || totals.Violations != 1 || len(found) == 0 || found[0].Check != string(evidence.Liveness) {
 			t.Errorf("%s: %+v, %v, %v", name, totals, found, err)
 		}
 	}

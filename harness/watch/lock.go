@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/effect"
 	"locklab/harness/history"
 )
 
@@ -17,7 +17,7 @@ type lock struct {
 	open, ended []hold
 	crowded     bool
 	// fences has the accesses that the resource accepted.
-	fences check.Fences
+	fences effect.Fences
 	// writes is how many writes were accepted and value is the counter after the last. Each write adds one to the value
 	// that its client has read, so the difference between the two is lost.
 	writes, value int64

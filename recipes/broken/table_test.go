@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest/suite"
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/recipes/broken"
 )
 
@@ -63,7 +63,7 @@ func testTriggers(t *testing.T, newWorld func(t *testing.T, lock broken.Lock, so
 				if len(w.findings) > 0 {
 					t.Errorf("mended: found %v", w.findings)
 				}
-				w.wantServersWord(check.Pass)
+				w.wantServersWord(evidence.Pass)
 			})
 		}
 		t.Run(name, func(t *testing.T) {
@@ -72,7 +72,7 @@ func testTriggers(t *testing.T, newWorld func(t *testing.T, lock broken.Lock, so
 			if got := slices.Collect(maps.Keys(w.findings)); !slices.Equal(got, []broken.Check{lock.Check}) {
 				t.Errorf("broken: found %v, want %s: %s", got, lock.Check, lock.Finding)
 			}
-			w.wantServersWord(check.Fail)
+			w.wantServersWord(evidence.Fail)
 		})
 		t.Run(name+"/"+lock.Sound, func(t *testing.T) {
 			w := newWorld(t, lock, true)
@@ -80,7 +80,7 @@ func testTriggers(t *testing.T, newWorld func(t *testing.T, lock broken.Lock, so
 			if len(w.findings) > 0 {
 				t.Errorf("sound: found %v", w.findings)
 			}
-			w.wantServersWord(check.Pass)
+			w.wantServersWord(evidence.Pass)
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/recipes/broken"
@@ -136,11 +137,11 @@ var layouts = map[string]nodes.Layout{
 }
 
 // serversWord ends the history, and returns what the servers' transaction logs say about its grants.
-func (w *world) serversWord() check.Verdict {
+func (w *world) serversWord() evidence.Verdict {
 	w.t.Helper()
 	w.record(history.Event{Op: history.OpClock, Value: time.Now().UnixNano()})
 	w.record(history.Event{Op: history.OpEnd, Detail: string(history.EndComplete)})
-	log := &check.ServerLog{Layout: layouts[w.lock.Sound]}
+	log := &evidence.ServerLog{Layout: layouts[w.lock.Sound]}
 	var sources []txnlog.Source
 	dir := w.t.TempDir()
 	all := ensemble.Ensemble(w.t).Servers
@@ -168,20 +169,21 @@ func (w *world) serversWord() check.Verdict {
 	}
 	w.journal.mu.Lock()
 	defer w.journal.mu.Unlock()
-	report := check.Run(history.NewLog(w.journal.events), check.Facts{Exclusive: true, Permits: w.permits, Servers: log})
-	return *report.Check(check.ServiceExclusion)
+	report := check.Run(history.NewLog(w.journal.events), evidence.Facts{Exclusive: true, Permits: w.permits,
+		Servers: log})
+	return *report.Check(evidence.ServiceExclusion)
 }
 
 // wantServersWord requires the servers' logs to show what the world found at the znodes, if the bug is one that the
 // logs can show.
-func (w *world) wantServersWord(want check.Result) {
+func (w *world) wantServersWord(want evidence.Result) {
 	w.t.Helper()
 	if w.lock.Check != broken.ServiceExclusion || w.memory {
 		return
 	}
 	v := w.serversWord()
 	w.t.Logf("servers: %s: %s", v.Result, v.Summary)
-	if v.Result != want || want == check.Fail && (v.Count != 1 || !v.Violation) {
+	if v.Result != want || want == evidence.Fail && (v.Count != 1 || !v.Violation) {
 		w.t.Errorf("servers: %s, %d grants, violation %t; want %s: %+v", v.Result, v.Count, v.Violation, want, v.Findings)
 	}
 }

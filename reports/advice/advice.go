@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/words"
 	"locklab/workloads/guard"
 )
@@ -138,7 +138,7 @@ func (a *Advice) undecided(p *Pauses) (why string, needed int64) {
 }
 
 func (a *Advice) option(p *Pauses, timeout time.Duration) Option {
-	h, e := a.cfg.harmAt(timeout), check.Expiry{Timeout: timeout, Tick: a.cfg.Tick}
+	h, e := a.cfg.harmAt(timeout), evidence.Expiry{Timeout: timeout, Tick: a.cfg.Tick}
 	handOff := int64(a.cfg.HandOff)
 	o := Option{
 		TimeoutNs: int64(timeout), EarliestNs: int64(e.Earliest()), LatestNs: int64(e.Latest()),

@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 )
 
 // The distribution function and its integrals agree with drawn delays, within the limits and beyond.
 func TestDelayAgainstDraws(t *testing.T) {
-	d := expiryDelay(check.Expiry{Timeout: 6 * time.Second, Tick: 2 * time.Second})
+	d := expiryDelay(evidence.Expiry{Timeout: 6 * time.Second, Tick: 2 * time.Second})
 	if d.lo != 4 || d.hi != 9 || d.mean != 6.5 {
 		t.Fatalf("from %v to %v, mean %v; want 4 to 9, 6.5", d.lo, d.hi, d.mean)
 	}

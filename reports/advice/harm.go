@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/workloads/guard"
 )
 
@@ -23,7 +23,7 @@ type harm struct {
 }
 
 func (c *Config) harmAt(timeout time.Duration) harm {
-	e := check.Expiry{Timeout: timeout, Tick: c.Tick}
+	e := evidence.Expiry{Timeout: timeout, Tick: c.Tick}
 	return harm{
 		expiry:  expiryDelay(e),
 		ping:    e.PingEvery().Seconds(),
@@ -180,7 +180,7 @@ func newDelay(lo float64, widths ...float64) delay {
 }
 
 // expiryDelay returns the distribution of the time from the beginning of a client's silence to its session's expiry.
-func expiryDelay(e check.Expiry) delay {
+func expiryDelay(e evidence.Expiry) delay {
 	return newDelay(e.Earliest().Seconds(), e.PingEvery().Seconds(), e.ReportEvery().Seconds(), e.Tick.Seconds())
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/junit"
 	"locklab/reports/result"
 )
@@ -43,8 +43,8 @@ func TestCommentOnAViolation(t *testing.T) {
 	base, head := writeSides(t, 6, 300, 290, func(side string, i int, s *runSpec) {
 		if side == "head" && i == 2 {
 			s.edit = func(r *result.Result) {
-				r.Verdict, r.Outcome, r.Headline = check.Fail, result.Violation, "Fail: Two clients held the lock at once"
-				r.Checks = []result.CheckLine{{Name: check.ServiceExclusion, Result: check.Fail, Outcome: check.Fail,
+				r.Verdict, r.Outcome, r.Headline = evidence.Fail, result.Violation, "Fail: Two clients held the lock at once"
+				r.Checks = []result.CheckLine{{Name: evidence.ServiceExclusion, Result: evidence.Fail, Outcome: evidence.Fail,
 					Summary: "2 double grants"}}
 			}
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 	"locklab/reports/result"
 )
@@ -82,7 +82,7 @@ func TestDamagedRunsNeverPass(t *testing.T) {
 		{"other schema version", func(r *result.Result) { r.SchemaVersion = 2 }, nil, refused, "schema_version is 2"},
 		{"schema version 0", func(r *result.Result) { r.SchemaVersion = 0 }, nil, refused, "schema_version is 0"},
 		{"no checks", func(r *result.Result) { r.Checks = nil }, nil, refused, "it has no checks"},
-		{"passed with a check that is unknown", func(r *result.Result) { r.Checks[0].Outcome = check.Unknown }, nil,
+		{"passed with a check that is unknown", func(r *result.Result) { r.Checks[0].Outcome = evidence.Unknown }, nil,
 			refused, "came out as unknown"},
 		{"NaN", nil, replaceIn(rundir.ResultFile, `"acquired_per_s":`, `"acquired_per_s":NaN,"was":`), refused,
 			"invalid character 'N'"},
@@ -110,7 +110,7 @@ func TestDamagedRunsNeverPass(t *testing.T) {
 		{"one of another binary", nil, replaceIn(rundir.EnvFile, "abc", "def"), refusedWithin, "env.locklab"},
 
 		{"partial", func(r *result.Result) { r.Partial = true }, nil, Inconclusive, "is a partial run"},
-		{"unknown", func(r *result.Result) { r.Verdict = check.Unknown }, nil, Inconclusive, "is unknown"},
+		{"unknown", func(r *result.Result) { r.Verdict = evidence.Unknown }, nil, Inconclusive, "is unknown"},
 		{"acquired nothing", func(r *result.Result) { r.Operations.Acquired = 0 }, nil, Inconclusive, "acquired nothing"},
 		{"throughput of 0", func(r *result.Result) { *r.Throughput.AcquiredPerS = 0 }, nil, Inconclusive,
 			"acquired_per_s: it is 0"},
@@ -232,8 +232,8 @@ func TestTooFewRuns(t *testing.T) {
 // A violation in the head is reported whatever else is wrong on either side.
 func TestViolationBeatsAll(t *testing.T) {
 	fail := func(r *result.Result) {
-		r.Verdict = check.Fail
-		r.Checks[0].Result, r.Checks[0].Outcome, r.Checks[0].Summary = check.Fail, check.Fail, "two at once"
+		r.Verdict = evidence.Fail
+		r.Checks[0].Result, r.Checks[0].Outcome, r.Checks[0].Summary = evidence.Fail, evidence.Fail, "two at once"
 	}
 	for name, spoil := range map[string]func(side string, i int, s *runSpec){
 		"nothing else": nil,
@@ -271,8 +271,8 @@ func TestViolationBeatsAll(t *testing.T) {
 	}
 	// A verdict without a check that says so, and a check without its verdict.
 	for name, edit := range map[string]func(*result.Result){
-		"verdict only": func(r *result.Result) { r.Verdict = check.Fail },
-		"check only":   func(r *result.Result) { r.Checks[0].Outcome = check.Fail },
+		"verdict only": func(r *result.Result) { r.Verdict = evidence.Fail },
+		"check only":   func(r *result.Result) { r.Checks[0].Outcome = evidence.Fail },
 	} {
 		base, head := writeSides(t, 6, 300, 300, func(side string, i int, s *runSpec) {
 			if side == "head" && i == 4 {
@@ -298,30 +298,31 @@ func TestViolationBeatsAll(t *testing.T) {
 // Thresholds are limits on a run. A run that misses one, or for which one is unknown, is compared nevertheless. A run
 // that fails or is unknown for another reason is not.
 func TestThresholdsDoNotGate(t *testing.T) {
-	line := func(v check.Result) []result.ThresholdLine {
+	line := func(v evidence.Result) []result.ThresholdLine {
 		return []result.ThresholdLine{{Expr: "x < 1", Verdict: v}}
 	}
-	doubt := result.CheckLine{Name: check.Liveness, Expected: check.ExpectPass, Result: check.Unknown,
-		Outcome: check.Unknown}
-	broken := result.CheckLine{Name: check.Effect, Expected: check.ExpectPass, Result: check.Fail, Outcome: check.Fail}
+	doubt := result.CheckLine{Name: evidence.Liveness, Expected: evidence.ExpectPass, Result: evidence.Unknown,
+		Outcome: evidence.Unknown}
+	broken := result.CheckLine{Name: evidence.Effect, Expected: evidence.ExpectPass, Result: evidence.Fail,
+		Outcome: evidence.Fail}
 	for _, c := range []struct {
 		name string
 		edit func(*result.Result)
 		want Verdict
 	}{
-		{"missed", func(r *result.Result) { r.Verdict, r.Thresholds = check.Fail, line(check.Fail) }, Pass},
-		{"unknown", func(r *result.Result) { r.Verdict, r.Thresholds = check.Unknown, line(check.Unknown) }, Pass},
+		{"missed", func(r *result.Result) { r.Verdict, r.Thresholds = evidence.Fail, line(evidence.Fail) }, Pass},
+		{"unknown", func(r *result.Result) { r.Verdict, r.Thresholds = evidence.Unknown, line(evidence.Unknown) }, Pass},
 		{"unknown beside a check", func(r *result.Result) {
-			r.Verdict, r.Thresholds, r.Checks = check.Unknown, line(check.Unknown), append(r.Checks, doubt)
+			r.Verdict, r.Thresholds, r.Checks = evidence.Unknown, line(evidence.Unknown), append(r.Checks, doubt)
 		}, Inconclusive},
 		{"unknown, though it was met", func(r *result.Result) {
-			r.Verdict, r.Thresholds = check.Unknown,
-				line(check.Pass)
+			r.Verdict, r.Thresholds = evidence.Unknown,
+				line(evidence.Pass)
 		}, Inconclusive},
 		{"missed beside a violation", func(r *result.Result) {
-			r.Verdict, r.Thresholds, r.Checks = check.Fail, line(check.Fail), append(r.Checks, broken)
+			r.Verdict, r.Thresholds, r.Checks = evidence.Fail, line(evidence.Fail), append(r.Checks, broken)
 		}, Violation},
-		{"fail, though it was met", func(r *result.Result) { r.Verdict, r.Thresholds = check.Fail, line(check.Pass) },
+		{"fail, though it was met", func(r *result.Result) { r.Verdict, r.Thresholds = evidence.Fail, line(evidence.Pass) },
 			Violation},
 	} {
 		base, head := writeSides(t, 6, 300, 300, func(side string, _ int, s *runSpec) {

@@ -9,7 +9,7 @@ import (
 	"path"
 	"slices"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/fail"
 	"locklab/harness/rundir"
 	"locklab/reports/result"
@@ -90,7 +90,7 @@ func decodeResult(b []byte, r *result.Result) error {
 	if err := json.Unmarshal(b, &read); err != nil {
 		return err
 	}
-	if !slices.Contains([]check.Result{check.Pass, check.Fail, check.Unknown}, read.Verdict) {
+	if !slices.Contains([]evidence.Result{evidence.Pass, evidence.Fail, evidence.Unknown}, read.Verdict) {
 		return fmt.Errorf("verdict is %q", read.Verdict)
 	}
 	for _, q := range result.Compared() {
@@ -115,7 +115,7 @@ func judged(r *result.Result) error {
 		return errors.New("it has no checks, so nothing is known about the lock's safety; run locklab check again")
 	}
 	for _, c := range r.Checks {
-		if c.Outcome == check.Unknown && r.Verdict == check.Pass {
+		if c.Outcome == evidence.Unknown && r.Verdict == evidence.Pass {
 			return fmt.Errorf("its verdict is %s, and its check %s came out as %s", r.Verdict, c.Name, c.Outcome)
 		}
 	}
@@ -126,11 +126,11 @@ func judged(r *result.Result) error {
 func (r *Run) violations() []string {
 	var all []string
 	for _, c := range r.Result.Checks {
-		if c.Outcome == check.Fail {
+		if c.Outcome == evidence.Fail {
 			all = append(all, fmt.Sprintf("%s: %s: %s", r.Name, c.Name, c.Summary))
 		}
 	}
-	if len(all) == 0 && r.Result.Verdict == check.Fail && !r.threshold(check.Fail) {
+	if len(all) == 0 && r.Result.Verdict == evidence.Fail && !r.threshold(evidence.Fail) {
 		all = append(all, r.Name+": its verdict is fail")
 	}
 	return all
@@ -138,12 +138,12 @@ func (r *Run) violations() []string {
 
 // threshold reports whether a threshold has a verdict. A run that missed one is a sample like any other, because it
 // is compared with its base and not with a limit.
-func (r *Run) threshold(like check.Result) bool {
+func (r *Run) threshold(like evidence.Result) bool {
 	return slices.ContainsFunc(r.Result.Thresholds, func(l result.ThresholdLine) bool { return l.Verdict == like })
 }
 
 func (r *Run) uncertain() bool {
-	return slices.ContainsFunc(r.Result.Checks, func(c result.CheckLine) bool { return c.Outcome == check.Unknown })
+	return slices.ContainsFunc(r.Result.Checks, func(c result.CheckLine) bool { return c.Outcome == evidence.Unknown })
 }
 
 // unusable says why the run is not a sample although its directory is complete; "" if it is one.
@@ -153,7 +153,7 @@ func (r *Run) unusable() string {
 		return r.Name + " is a partial run"
 	case len(r.violations()) > 0:
 		return r.Name + " failed its checks"
-	case r.Result.Verdict == check.Unknown && (r.uncertain() || !r.threshold(check.Unknown)):
+	case r.Result.Verdict == evidence.Unknown && (r.uncertain() || !r.threshold(evidence.Unknown)):
 		return r.Name + " is unknown: it did not reach what it set out to test"
 	case r.Result.Operations.Acquired <= 0:
 		return r.Name + " acquired nothing"

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 	"locklab/reports/measure"
 	"locklab/reports/result"
@@ -32,9 +32,9 @@ func resultOf(throughput float64) result.Result {
 	f := func(v float64) *float64 { return &v }
 	handoff := 1e9 / throughput
 	return result.Result{
-		SchemaVersion: result.SchemaVersion, Scenario: "mutex", Recipe: "mutex", Verdict: check.Pass,
-		Checks: []result.CheckLine{{Name: check.BeliefExclusion, Expected: check.ExpectPass, Result: check.Pass,
-			Outcome: check.Pass}},
+		SchemaVersion: result.SchemaVersion, Scenario: "mutex", Recipe: "mutex", Verdict: evidence.Pass,
+		Checks: []result.CheckLine{{Name: evidence.BeliefExclusion, Expected: evidence.ExpectPass, Result: evidence.Pass,
+			Outcome: evidence.Pass}},
 		Operations: measure.Operations{Acquired: int64(throughput * 3)},
 		Throughput: result.Throughput{AcquiredPerS: f(throughput)},
 		Latency: result.LatencyByPhase{

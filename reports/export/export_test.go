@@ -16,6 +16,7 @@ import (
 
 	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -27,7 +28,7 @@ import (
 )
 
 // input judges a run.
-func input(run *rundir.Run, facts check.Facts) result.Input {
+func input(run *rundir.Run, facts evidence.Facts) result.Input {
 	rep := check.Run(run.Events, facts)
 	return result.Input{Run: run, Report: rep, Result: result.Summarize(run, rep)}
 }
@@ -40,7 +41,7 @@ func runs() map[string]result.Input {
 		"many":       input(synth.StormRun()),
 		"read-write": input(synth.ReadWriteRun()),
 		"semaphore":  input(synth.SemaphoreRun()),
-		"empty":      input(empty, check.Facts{Partial: true}),
+		"empty":      input(empty, evidence.Facts{Partial: true}),
 		"hostile":    hostile(),
 	}
 }
@@ -142,9 +143,9 @@ func TestPrometheus(t *testing.T) {
 				}
 			}
 			for _, c := range r.Checks {
-				judged := c.Result != check.NotApplicable && c.Result != check.Unknown
+				judged := c.Result != evidence.NotApplicable && c.Result != evidence.Unknown
 				sampled := bytes.Contains(text, []byte(`,check="`+c.Name+`",`))
-				if c.Expected == check.ExpectPass && judged != sampled {
+				if c.Expected == evidence.ExpectPass && judged != sampled {
 					t.Errorf("check %s, which found %s, has a sample: %v", c.Name, c.Result, sampled)
 				}
 			}
@@ -201,7 +202,7 @@ func TestJUnit(t *testing.T) {
 				t.Fatal(err)
 			}
 			failures, errors, skipped := 0, 0, 0
-			outcomes := []check.Result{in.Result.Verdict}
+			outcomes := []evidence.Result{in.Result.Verdict}
 			for _, c := range in.Result.Checks {
 				outcomes = append(outcomes, c.Outcome)
 				if c.Idle() {
@@ -211,9 +212,9 @@ func TestJUnit(t *testing.T) {
 			}
 			for _, o := range outcomes {
 				switch o {
-				case check.Fail:
+				case evidence.Fail:
 					failures++
-				case check.Unknown:
+				case evidence.Unknown:
 					errors++
 				}
 			}

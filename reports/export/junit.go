@@ -3,7 +3,7 @@ package export
 import (
 	"io"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/junit"
 	"locklab/reports/result"
 )
@@ -17,13 +17,13 @@ var junitFormat = Format{Name: "junit", Has: "a test case for the verdict, each 
 func writeJUnit(w io.Writer, in result.Input) error {
 	r := &in.Result
 	suite := junit.Suite{Name: "locklab " + r.Scenario, Class: "locklab." + r.Scenario}
-	add := func(name string, outcome check.Result, says string) {
+	add := func(name string, outcome evidence.Result, says string) {
 		switch outcome {
-		case check.Fail:
+		case evidence.Fail:
 			suite.Fail(name, string(outcome), says)
-		case check.Unknown:
+		case evidence.Unknown:
 			suite.Error(name, string(outcome), says)
-		case check.NotApplicable:
+		case evidence.NotApplicable:
 			suite.Skip(name, says)
 		default:
 			suite.Pass(name, says)
@@ -33,13 +33,13 @@ func writeJUnit(w io.Writer, in result.Input) error {
 	for _, c := range r.Checks {
 		outcome := c.Outcome
 		if c.Idle() {
-			outcome = check.NotApplicable
+			outcome = evidence.NotApplicable
 		}
 		add(c.Name, outcome, "expected "+string(c.Expected)+", found "+string(c.Result)+": "+c.Summary)
 	}
 	for _, t := range r.Thresholds {
 		says := "the value is " + t.Shown()
-		if t.Verdict != check.Pass {
+		if t.Verdict != evidence.Pass {
 			says = t.Reason
 		}
 		add(t.Expr, t.Verdict, says)

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
@@ -31,8 +31,8 @@ func writePrometheus(w io.Writer, in result.Input) error {
 	x.head("locklab_check_as_expected", "gauge", "Whether a check came out as the scenario expects. "+
 		"A check that could not judge, or that does not apply, has no sample.")
 	for _, c := range r.Checks {
-		if !c.Idle() && c.Outcome != check.Unknown {
-			x.sample("locklab_check_as_expected", one(c.Outcome == check.Pass), run, label{"check", c.Name},
+		if !c.Idle() && c.Outcome != evidence.Unknown {
+			x.sample("locklab_check_as_expected", one(c.Outcome == evidence.Pass), run, label{"check", c.Name},
 				label{"expected", string(c.Expected)}, label{"found", string(c.Result)})
 		}
 	}

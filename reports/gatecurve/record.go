@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/records"
 	"locklab/reports/compare"
 	"locklab/reports/result"
@@ -45,7 +45,7 @@ type Record struct {
 	// Pairs is how many pairs of runs there are, which the samples are of, in the order of their names.
 	Pairs int `json:"pairs"`
 	// NotPassed has the verdicts of runs that did not pass, by names such as head/003.
-	NotPassed map[string]check.Result `json:"not_passed,omitempty"`
+	NotPassed map[string]evidence.Result `json:"not_passed,omitempty"`
 	// Samples has the numbers of the runs by their paths in result.json, with six digits. A number that a run does not
 	// have is null. Numbers that are 0 in all runs are left out.
 	Samples map[string]Sides `json:"samples"`
@@ -105,9 +105,9 @@ func (r *Record) Condense(dir string) error {
 	}
 	for i := range r.Pairs {
 		for side, run := range map[string]compare.Run{base: b.Runs[i], head: h.Runs[i]} {
-			if v := run.Result.Verdict; v != check.Pass {
+			if v := run.Result.Verdict; v != evidence.Pass {
 				if r.NotPassed == nil {
-					r.NotPassed = map[string]check.Result{}
+					r.NotPassed = map[string]evidence.Result{}
 				}
 				r.NotPassed[runName(side, i)] = v
 			}
@@ -181,7 +181,7 @@ func (r *Record) side(name string, offset int64, of func(Sides) []*float64) (com
 		if err != nil {
 			return side, err
 		}
-		run.Result.Verdict = cmp.Or(r.NotPassed[run.Name], check.Pass)
+		run.Result.Verdict = cmp.Or(r.NotPassed[run.Name], evidence.Pass)
 		run.Env.StartedUnixNs = 1 + 2*int64(i) + offset
 		side.Runs = append(side.Runs, run)
 	}

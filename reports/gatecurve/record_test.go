@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/compare"
 )
 
@@ -62,9 +62,9 @@ func TestRecordKeepsVerdictsOfRuns(t *testing.T) {
 	if err := r.Condense(slow); err != nil {
 		t.Fatal(err)
 	}
-	for verdict, want := range map[check.Result]compare.Verdict{check.Unknown: compare.Inconclusive,
-		check.Fail: compare.Violation} {
-		r.NotPassed = map[string]check.Result{"head/003": verdict}
+	for verdict, want := range map[evidence.Result]compare.Verdict{evidence.Unknown: compare.Inconclusive,
+		evidence.Fail: compare.Violation} {
+		r.NotPassed = map[string]evidence.Result{"head/003": verdict}
 		report, err := r.Compare()
 		if err != nil || report.Verdict != want || !strings.Contains(report.Reason, "head/003") {
 			t.Errorf("%s: %v, %s: %s", verdict, err, report.Verdict, report.Reason)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/html"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 	"locklab/reports/internal/synth"
 	"locklab/reports/result"
@@ -41,7 +42,7 @@ func record(t *testing.T, dir string, r result.Result, drawn bool) {
 
 // results are those of a sound run, of one with damage and of one that broke off.
 func results() (calm, damage, partial result.Result) {
-	summarize := func(run *rundir.Run, facts check.Facts) result.Result {
+	summarize := func(run *rundir.Run, facts evidence.Facts) result.Result {
 		return result.Summarize(run, check.Run(run.Events, facts))
 	}
 	calm, damage = summarize(synth.BusyRun(12, 4, false)), summarize(synth.Act2Run(false))

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/reports/internal/synth"
 	"locklab/reports/measure"
@@ -86,7 +87,7 @@ func TestHeadlineBeginsWithFailures(t *testing.T) {
 		{3, 20, "", "failed"},
 	} {
 		run := synth.RunOf(events(c.failed, c.granted), *any.Scenario)
-		r := Summarize(run, check.Run(run.Events, check.Facts{}))
+		r := Summarize(run, check.Run(run.Events, evidence.Facts{}))
 		if !strings.HasPrefix(r.Headline, c.want) || strings.Contains(r.Headline, c.not) {
 			t.Errorf("%d failed, %d granted: %s", c.failed, c.granted, r.Headline)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/reports/doc"
 	"locklab/reports/measure"
@@ -40,18 +41,19 @@ type story struct {
 func (s story) Asked() int64 { return s.asked }
 
 // Failed returns the verdict of a check if it failed.
-func (s story) Failed(name string) *check.Verdict {
-	if v := s.Rep.Check(name); v != nil && v.Outcome() == check.Fail {
+func (s story) Failed(name string) *evidence.Verdict {
+	if v := s.Rep.Check(name); v != nil && v.Outcome() == evidence.Fail {
 		return v
 	}
 	return nil
 }
 
 // OtherFailed returns the first failed check of which the headline says nothing else.
-func (s story) OtherFailed() *check.Verdict {
-	told := []string{check.BeliefExclusion, check.ServiceExclusion, check.Effect, check.ServiceLiveness}
+func (s story) OtherFailed() *evidence.Verdict {
+	told := []string{evidence.BeliefExclusion, evidence.ServiceExclusion, evidence.Effect, evidence.ServiceLiveness}
 	for i := range s.Rep.Checks {
-		if v := &s.Rep.Checks[i]; s.Rep.Verdict == check.Fail && v.Outcome() == check.Fail && !slices.Contains(told, v.Name) {
+		v := &s.Rep.Checks[i]
+		if s.Rep.Verdict == evidence.Fail && v.Outcome() == evidence.Fail && !slices.Contains(told, v.Name) {
 			return v
 		}
 	}
@@ -59,9 +61,9 @@ func (s story) OtherFailed() *check.Verdict {
 }
 
 // Unclear returns the first check that could not tell.
-func (s story) Unclear() *check.Verdict {
+func (s story) Unclear() *evidence.Verdict {
 	for i := range s.Rep.Checks {
-		if v := &s.Rep.Checks[i]; v.Outcome() == check.Unknown {
+		if v := &s.Rep.Checks[i]; v.Outcome() == evidence.Unknown {
 			return v
 		}
 	}
@@ -74,7 +76,7 @@ type limit struct {
 	More int64
 }
 
-func (s story) Limit(verdict check.Result) (first *limit) {
+func (s story) Limit(verdict evidence.Result) (first *limit) {
 	for i := range s.Thresholds {
 		switch t := &s.Thresholds[i]; {
 		case t.Verdict != verdict:
@@ -101,19 +103,19 @@ func (s story) Mode() string {
 }
 
 // unbacked says what a grant was that the servers did not back, by the kind of its finding.
-var unbacked = map[check.Kind]string{
-	check.KindGrantWithoutZnode:     "A client was told that it had the lock, but the servers had granted it nothing",
-	check.KindGrantOfAnotherSession: "A client was told that it had the lock, but the servers had granted another session",
-	check.KindGrantBeforeEligible:   "A client was told that it had the lock before it was its turn at the servers",
-	check.KindGrantAfterZnode:       "A client was told that it had the lock after the servers had ended its hold",
-	check.KindGrantShortOfLeases:    "A client was told that it had more permits than the servers had given it",
-	check.KindGrantSharesZnode:      "A client was told that it had the lock by a grant of the servers to another client",
+var unbacked = map[evidence.Kind]string{
+	evidence.KindGrantWithoutZnode:     "A client was told that it had the lock, but the servers had granted it nothing",
+	evidence.KindGrantOfAnotherSession: "A client was told that it had the lock, but the servers granted another session",
+	evidence.KindGrantBeforeEligible:   "A client was told that it had the lock before it was its turn at the servers",
+	evidence.KindGrantAfterZnode:       "A client was told that it had the lock after the servers had ended its hold",
+	evidence.KindGrantShortOfLeases:    "A client was told that it had more permits than the servers had given it",
+	evidence.KindGrantSharesZnode:      "A client was told that it had the lock by the servers' grant to another client",
 }
 
 // Unbacked says what the grants were that the servers did not back. That is never two holders at the servers, whose
 // rule excludes it.
 func (s story) Unbacked() (says string) {
-	if v := s.Rep.Check(check.ServiceExclusion); v != nil {
+	if v := s.Rep.Check(evidence.ServiceExclusion); v != nil {
 		for i := range v.Findings {
 			switch kind := unbacked[v.Findings[i].Kind]; {
 			case kind == "" || kind == says:
@@ -129,8 +131,8 @@ func (s story) Unbacked() (says string) {
 
 // Undecided reports whether the check of beliefs could not rule out an overlap.
 func (s story) Undecided() bool {
-	v := s.Rep.Check(check.BeliefExclusion)
-	return v != nil && v.Result == check.Unknown
+	v := s.Rep.Check(evidence.BeliefExclusion)
+	return v != nil && v.Result == evidence.Unknown
 }
 
 // A holder is a client some of whose holds overlapped with others.
@@ -205,7 +207,7 @@ func (s story) Because() *cause {
 
 // struck returns the hosts that the faults behind the overlaps hit, "" for the older holder's own process. ok is
 // false if the faults did not all hit the same.
-func struck(r Result, all []check.Finding) (host string, ok bool) {
+func struck(r Result, all []evidence.Finding) (host string, ok bool) {
 	for i := range all {
 		process, _, _ := strings.Cut(all[i].Clients[0], "/")
 		target, known := "", false
@@ -237,9 +239,9 @@ func outlasts(r Result, id string) bool {
 
 // Stray reports whether some damage belongs to no overlap of holds that a fault explains.
 func (s story) Stray() bool {
-	v := s.Rep.Check(check.Effect)
-	return v != nil && v.Violation && slices.ContainsFunc(v.Findings, func(f check.Finding) bool {
-		return (f.Kind == check.KindStaleAccepted || f.Kind == check.KindLostUpdate) && f.Cause == check.CauseNone
+	v := s.Rep.Check(evidence.Effect)
+	return v != nil && v.Violation && slices.ContainsFunc(v.Findings, func(f evidence.Finding) bool {
+		return (f.Kind == evidence.KindStaleAccepted || f.Kind == evidence.KindLostUpdate) && f.Cause == evidence.CauseNone
 	})
 }
 

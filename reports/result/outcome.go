@@ -2,6 +2,7 @@ package result
 
 import (
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 )
 
 // An Outcome says what a run's verdict means. It tells apart what the verdict does not: a run that was to show damage
@@ -18,13 +19,13 @@ const (
 )
 
 // outcomeOf returns the outcome of a run with that verdict of checks and thresholds.
-func outcomeOf(verdict check.Result, rep check.Report) Outcome {
+func outcomeOf(verdict evidence.Result, rep check.Report) Outcome {
 	switch {
-	case rep.Verdict == check.Fail:
+	case rep.Verdict == evidence.Fail:
 		return Violation
-	case verdict == check.Fail:
+	case verdict == evidence.Fail:
 		return ThresholdMissed
-	case verdict != check.Pass:
+	case verdict != evidence.Pass:
 		return Inconclusive
 	case damageShown(rep):
 		return DamageShown
@@ -35,11 +36,12 @@ func outcomeOf(verdict check.Result, rep check.Report) Outcome {
 // damageShown reports whether a check failed that the scenario expects to fail. Overlapping beliefs are not damage by
 // themselves where the use of what the lock protects was judged and found sound.
 func damageShown(rep check.Report) bool {
-	effect := rep.Check(check.Effect)
-	harmless := effect != nil && effect.Result == check.Pass
+	effect := rep.Check(evidence.Effect)
+	harmless := effect != nil && effect.Result == evidence.Pass
 	for i := range rep.Checks {
 		v := &rep.Checks[i]
-		if v.Expected == check.ExpectFail && v.Result == check.Fail && (v.Name != check.BeliefExclusion || !harmless) {
+		if v.Expected == evidence.ExpectFail && v.Result == evidence.Fail &&
+			(v.Name != evidence.BeliefExclusion || !harmless) {
 			return true
 		}
 	}

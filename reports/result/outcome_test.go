@@ -4,43 +4,46 @@ import (
 	"testing"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 )
+
+const pass, fail, unknown = evidence.Pass, evidence.Fail, evidence.Unknown
 
 // A run that was to show damage and did is told apart from one that found nothing wrong; every outcome has a heading
 // of its own kind and says what it means.
 func TestOutcome(t *testing.T) {
-	verdict := func(name string, expected check.Expectation, found check.Result) check.Verdict {
-		return check.Verdict{Name: name, Expected: expected, Result: found}
+	verdict := func(name string, expected evidence.Expectation, found evidence.Result) evidence.Verdict {
+		return evidence.Verdict{Name: name, Expected: expected, Result: found}
 	}
 	for _, c := range []struct {
 		name       string
-		checks     []check.Verdict
-		thresholds check.Result
+		checks     []evidence.Verdict
+		thresholds evidence.Result
 		want       Outcome
 		heading    string
 	}{
-		{"all is well", []check.Verdict{verdict(check.Effect, check.ExpectPass, check.Pass)}, check.Pass, AsExpected, "Pass"},
-		{"damage that was to show", []check.Verdict{verdict(check.Effect, check.ExpectFail, check.Fail)}, check.Pass,
+		{"all is well", []evidence.Verdict{verdict(evidence.Effect, evidence.ExpectPass, pass)}, pass, AsExpected, "Pass"},
+		{"damage that was to show", []evidence.Verdict{verdict(evidence.Effect, evidence.ExpectFail, fail)}, pass,
 			DamageShown, "Damage shown, as expected"},
-		{"overlaps that did no harm", []check.Verdict{verdict(check.BeliefExclusion, check.ExpectFail, check.Fail),
-			verdict(check.Effect, check.ExpectPass, check.Pass)}, check.Pass, AsExpected, "Pass"},
-		{"overlaps, and nobody knows of what harm", []check.Verdict{
-			verdict(check.BeliefExclusion, check.ExpectFail, check.Fail),
-			verdict(check.Effect, check.ExpectPass, check.NotApplicable)}, check.Pass, DamageShown,
+		{"overlaps that did no harm", []evidence.Verdict{verdict(evidence.BeliefExclusion, evidence.ExpectFail, fail),
+			verdict(evidence.Effect, evidence.ExpectPass, pass)}, pass, AsExpected, "Pass"},
+		{"overlaps, and nobody knows of what harm", []evidence.Verdict{
+			verdict(evidence.BeliefExclusion, evidence.ExpectFail, fail),
+			verdict(evidence.Effect, evidence.ExpectPass, evidence.NotApplicable)}, pass, DamageShown,
 			"Damage shown, as expected"},
-		{"two holders at the servers", []check.Verdict{verdict(check.ServiceExclusion, check.ExpectFail, check.Fail),
-			verdict(check.Effect, check.ExpectPass, check.Pass)}, check.Pass, DamageShown, "Damage shown, as expected"},
-		{"damage that may be", []check.Verdict{verdict(check.Effect, check.ExpectAny, check.Fail)}, check.Pass, AsExpected,
+		{"two holders at the servers", []evidence.Verdict{verdict(evidence.ServiceExclusion, evidence.ExpectFail, fail),
+			verdict(evidence.Effect, evidence.ExpectPass, pass)}, pass, DamageShown, "Damage shown, as expected"},
+		{"damage that may be", []evidence.Verdict{verdict(evidence.Effect, evidence.ExpectAny, fail)}, pass, AsExpected,
 			"Pass"},
-		{"damage that did not show", []check.Verdict{verdict(check.Effect, check.ExpectFail, check.Pass)}, check.Pass,
+		{"damage that did not show", []evidence.Verdict{verdict(evidence.Effect, evidence.ExpectFail, pass)}, pass,
 			Inconclusive, "Unknown"},
-		{"damage, and something that must not be", []check.Verdict{
-			verdict(check.Effect, check.ExpectFail, check.Fail),
-			{Name: check.Tokens, Expected: check.ExpectPass, Result: check.Fail, Violation: true}}, check.Pass, Violation,
+		{"damage, and something that must not be", []evidence.Verdict{
+			verdict(evidence.Effect, evidence.ExpectFail, fail),
+			{Name: evidence.Tokens, Expected: evidence.ExpectPass, Result: fail, Violation: true}}, pass, Violation,
 			"Fail"},
-		{"a threshold", []check.Verdict{verdict(check.Effect, check.ExpectPass, check.Pass)}, check.Fail, ThresholdMissed,
+		{"a threshold", []evidence.Verdict{verdict(evidence.Effect, evidence.ExpectPass, pass)}, fail, ThresholdMissed,
 			"Fail"},
-		{"damage and a threshold", []check.Verdict{verdict(check.Effect, check.ExpectFail, check.Fail)}, check.Unknown,
+		{"damage and a threshold", []evidence.Verdict{verdict(evidence.Effect, evidence.ExpectFail, fail)}, unknown,
 			Inconclusive, "Unknown"},
 	} {
 		rep := check.Report{Checks: c.checks}

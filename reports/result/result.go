@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -26,7 +27,7 @@ type Result struct {
 	// Spared says why the run ended itself to spare the ensemble of connect; empty if it did not.
 	Spared string `json:"spared,omitempty"`
 	// Verdict is the verdict of the checks or, if they pass, of the thresholds.
-	Verdict check.Result `json:"verdict"`
+	Verdict evidence.Result `json:"verdict"`
 	// Outcome says what the verdict means.
 	Outcome Outcome `json:"outcome"`
 	// Headline is the run in one sentence.
@@ -58,11 +59,11 @@ type Result struct {
 	Warnings []string    `json:"warnings"`
 	Checks   []CheckLine `json:"checks"`
 	// ChecksJudged is how many of the checks that judge the lock could do so, of ChecksTotal.
-	ChecksJudged int          `json:"checks_judged"`
-	ChecksTotal  int          `json:"checks_total"`
-	Safety       check.Safety `json:"safety"`
+	ChecksJudged int             `json:"checks_judged"`
+	ChecksTotal  int             `json:"checks_total"`
+	Safety       evidence.Safety `json:"safety"`
 	// Sometimes says how often the conditions were met that the scenario names.
-	Sometimes []check.ConditionCount `json:"sometimes"`
+	Sometimes []evidence.ConditionCount `json:"sometimes"`
 
 	Thresholds []ThresholdLine `json:"thresholds"`
 	// Losses are of the thresholds that bound percentiles of the time to get the lock; left out if none does.
@@ -84,8 +85,8 @@ type Result struct {
 	Quantities map[string]*float64 `json:"quantities,omitempty"`
 	// ResidentPerClient is the memory of the client processes at the end of the window, in bytes, divided by the
 	// clients.
-	ResidentPerClient *int64              `json:"resident_bytes_per_client"`
-	Faults            []check.FaultRecord `json:"faults"`
+	ResidentPerClient *int64                 `json:"resident_bytes_per_client"`
+	Faults            []evidence.FaultRecord `json:"faults"`
 	// Failovers are what faults did to the handing out of locks; left out if no fault could do anything to it.
 	Failovers []Failover `json:"failovers,omitempty"`
 	// Clocks says how closely the clocks of hosts on other machines were placed on the run's; it is left out where all
@@ -106,17 +107,19 @@ type Input struct {
 
 // A CheckLine is a check without its evidence, which is in verdicts.json.
 type CheckLine struct {
-	Name     string            `json:"name"`
-	Expected check.Expectation `json:"expected"`
-	Result   check.Result      `json:"result"`
+	Name     string               `json:"name"`
+	Expected evidence.Expectation `json:"expected"`
+	Result   evidence.Result      `json:"result"`
 	// Outcome says whether the result is as expected.
-	Outcome check.Result `json:"outcome"`
-	Count   int64        `json:"count"`
-	Summary string       `json:"summary"`
+	Outcome evidence.Result `json:"outcome"`
+	Count   int64           `json:"count"`
+	Summary string          `json:"summary"`
 }
 
 // Idle reports whether the check does not apply to the run. Then it is as expected, and has shown nothing.
-func (c *CheckLine) Idle() bool { return c.Result == check.NotApplicable && c.Outcome == check.Pass }
+func (c *CheckLine) Idle() bool {
+	return c.Result == evidence.NotApplicable && c.Outcome == evidence.Pass
+}
 
 // A Window is the measured window; null if the run never reached it.
 type Window struct {
@@ -204,7 +207,7 @@ func Read(dir string) (*Result, error) {
 
 // Begun returns the result of a run that has only begun. It stays in the run directory if the run is never judged.
 func Begun(sc *scenario.Scenario) Result {
-	r := Summarize(rundir.Begun(sc), check.Report{Verdict: check.Unknown})
+	r := Summarize(rundir.Begun(sc), check.Report{Verdict: evidence.Unknown})
 	r.Warnings = append(r.Warnings, "the run has not ended, or its harness was killed; locklab check reads what there is")
 	return r
 }
@@ -217,7 +220,7 @@ func judged(checks []CheckLine) (could, all int) {
 			continue
 		}
 		all++
-		if line.Result == check.Pass || line.Result == check.Fail {
+		if line.Result == evidence.Pass || line.Result == evidence.Fail {
 			could++
 		}
 	}
@@ -225,13 +228,13 @@ func judged(checks []CheckLine) (could, all int) {
 }
 
 // findingOverlap is the kind of the check's findings that two clients believed at once that they held a lock.
-const findingOverlap = check.KindOverlap
+const findingOverlap = evidence.KindOverlap
 
 // OverlapFindings returns the findings that two clients believed at once that they held a lock, in the order of the
 // check.
-func OverlapFindings(rep check.Report) []check.Finding {
-	var all []check.Finding
-	if v := rep.Check(check.BeliefExclusion); v != nil {
+func OverlapFindings(rep check.Report) []evidence.Finding {
+	var all []evidence.Finding
+	if v := rep.Check(evidence.BeliefExclusion); v != nil {
 		for _, f := range v.Findings {
 			if IsOverlap(&f) {
 				all = append(all, f)
@@ -242,7 +245,7 @@ func OverlapFindings(rep check.Report) []check.Finding {
 }
 
 // IsOverlap reports whether a finding is an overlap of two clients' holds.
-func IsOverlap(f *check.Finding) bool { return f.Kind == findingOverlap && len(f.Clients) == 2 }
+func IsOverlap(f *evidence.Finding) bool { return f.Kind == findingOverlap && len(f.Clients) == 2 }
 
 // Heading is the run's verdict for people. A pass in which two clients held a lock at once, or an outdated access got
 // through, says so: the scenario allowed it, and it is no sound lock's pass.

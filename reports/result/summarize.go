@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -32,8 +33,8 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		Warnings: append([]string{}, slices.Concat(sc.Warnings(), run.Warnings, rep.Warnings)...),
 		Checks:   []CheckLine{}, Thresholds: []ThresholdLine{},
 		Safety:    rep.Safety,
-		Sometimes: append([]check.ConditionCount{}, rep.Sometimes...),
-		Faults:    append([]check.FaultRecord{}, rep.Faults...),
+		Sometimes: append([]evidence.ConditionCount{}, rep.Sometimes...),
+		Faults:    append([]evidence.FaultRecord{}, rep.Faults...),
 		Clocks:    events.Clocks().Uncertain(),
 		LengthNs:  events.End(),
 	}
@@ -68,7 +69,7 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		r.warn("the run never reached its measured window: there are no latencies and no throughput")
 	} else {
 		r.Measure(run, w, rep.Resolved)
-		if f := rep.Check(check.Fairness); f != nil && (f.Result == check.Pass || f.Result == check.Fail) {
+		if f := rep.Check(evidence.Fairness); f != nil && (f.Result == evidence.Pass || f.Result == evidence.Fail) {
 			n := f.Count
 			r.Fairness.FIFOInversions = &n
 		}
@@ -85,7 +86,7 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 }
 
 // Measure adds the numbers of the measured window.
-func (r *Result) Measure(run *rundir.Run, w measure.Interval, resolved []check.Resolution) {
+func (r *Result) Measure(run *rundir.Run, w measure.Interval, resolved []evidence.Resolution) {
 	events, acq, grants := run.Events, run.Acquisitions, history.Grants(run.Events)
 	r.Window = Window{&w.From, &w.To}
 	if w.Cut {

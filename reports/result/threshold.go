@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/scenario"
 	"locklab/reports/words"
 )
@@ -14,10 +14,10 @@ import (
 type ThresholdLine struct {
 	Expr string `json:"expr"`
 	// Value is the number, in nanoseconds where Unit is "ns"; null if there is none.
-	Value   *float64     `json:"value"`
-	Unit    string       `json:"unit"`
-	Verdict check.Result `json:"verdict"` // pass, fail (missed) or unknown
-	Reason  string       `json:"reason"`  // empty for a pass
+	Value   *float64        `json:"value"`
+	Unit    string          `json:"unit"`
+	Verdict evidence.Result `json:"verdict"` // pass, fail (missed) or unknown
+	Reason  string          `json:"reason"`  // empty for a pass
 }
 
 // Shown returns the value for a person.
@@ -83,7 +83,7 @@ func (r *Result) judgeThresholds(all []scenario.Threshold) {
 }
 
 func (r *Result) judgeThreshold(t scenario.Threshold) ThresholdLine {
-	l := ThresholdLine{Expr: t.String(), Verdict: check.Unknown}
+	l := ThresholdLine{Expr: t.String(), Verdict: evidence.Unknown}
 	q, known := Named(t.Metric)
 	if !known {
 		l.Reason = "there is no such number in result.json"
@@ -113,9 +113,9 @@ func (r *Result) judgeThreshold(t scenario.Threshold) ThresholdLine {
 	case !ok:
 		l.Reason = fmt.Sprintf("there is no comparison %q", t.Op)
 	case holds:
-		l.Verdict = check.Pass
+		l.Verdict = evidence.Pass
 	default:
-		l.Verdict, l.Reason = check.Fail, "it came to "+l.Shown()
+		l.Verdict, l.Reason = evidence.Fail, "it came to "+l.Shown()
 	}
 	return l
 }
@@ -155,18 +155,18 @@ func compare(v float64, op string, limit float64) (holds, ok bool) {
 
 // overall is the run's verdict, by its checks and thresholds. A violation counts even if other checks are unknown. A
 // missed threshold says little about a run if another threshold is unknown. The exit codes have the same order.
-func overall(checks check.Result, thresholds []ThresholdLine) check.Result {
-	if checks != check.Pass {
+func overall(checks evidence.Result, thresholds []ThresholdLine) evidence.Result {
+	if checks != evidence.Pass {
 		return checks
 	}
-	worst := check.Pass
+	worst := evidence.Pass
 	for _, t := range thresholds {
 		switch t.Verdict {
-		case check.Pass:
-		case check.Fail:
-			worst = check.Fail
+		case evidence.Pass:
+		case evidence.Fail:
+			worst = evidence.Fail
 		default:
-			return check.Unknown
+			return evidence.Unknown
 		}
 	}
 	return worst

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
@@ -121,7 +121,7 @@ func TestEveryThresholdCanBeMissed(t *testing.T) {
 			t.Errorf("%s has no number", q.Name())
 			continue
 		}
-		for op, want := range map[string]check.Result{"<": check.Fail, "<=": check.Pass, "!=": check.Fail} {
+		for op, want := range map[string]evidence.Result{"<": evidence.Fail, "<=": evidence.Pass, "!=": evidence.Fail} {
 			l := r.judgeThreshold(scenario.Threshold{Metric: q.Name(), Op: op, Limit: *v})
 			if l.Verdict != want {
 				t.Errorf("%s %s %g is %s (%s), want %s", q.Name(), op, *v, l.Verdict, l.Reason, want)
@@ -173,7 +173,7 @@ func TestMeasuredQuantity(t *testing.T) {
 		}
 	}
 	l := read.judgeThreshold(scenario.Threshold{Metric: "longest_hold", Op: "<", Limit: 1})
-	if l.Verdict != check.Fail || l.Unit != "ns" {
+	if l.Verdict != evidence.Fail || l.Unit != "ns" {
 		t.Errorf("%+v", l)
 	}
 }
@@ -217,33 +217,33 @@ func TestJudgeThreshold(t *testing.T) {
 	for _, c := range []struct {
 		metric, op string
 		limit      float64
-		want       check.Result
+		want       evidence.Result
 		value      string
 		reason     string
 	}{
-		{"acquire.p90", "<", float64(synth.Ms(21)), check.Pass, "20 ms", ""},
-		{"acquire.p90", "<", float64(synth.Ms(20)), check.Fail, "20 ms", "it came to 20 ms"},
-		{"acquire.p90", "<=", float64(synth.Ms(20)), check.Pass, "20 ms", ""},
-		{"acquire.p90", ">", float64(synth.Ms(20)), check.Fail, "20 ms", "it came to 20 ms"},
-		{"acquire.p90", ">=", float64(synth.Ms(20)), check.Pass, "20 ms", ""},
-		{"acquire.p90", "==", float64(synth.Ms(20)), check.Pass, "20 ms", ""},
-		{"acquire.p90", "!=", float64(synth.Ms(20)), check.Fail, "20 ms", "it came to 20 ms"},
-		{"overlaps", "==", 0, check.Fail, "1", "it came to 1"},
-		{"overlaps", ">=", 1, check.Pass, "1", ""},
-		{"acquired_per_s", ">", 400, check.Fail, "400", "it came to 400"},
-		{"acquire.count", ">=", 50, check.Pass, "50", ""},
+		{"acquire.p90", "<", float64(synth.Ms(21)), evidence.Pass, "20 ms", ""},
+		{"acquire.p90", "<", float64(synth.Ms(20)), evidence.Fail, "20 ms", "it came to 20 ms"},
+		{"acquire.p90", "<=", float64(synth.Ms(20)), evidence.Pass, "20 ms", ""},
+		{"acquire.p90", ">", float64(synth.Ms(20)), evidence.Fail, "20 ms", "it came to 20 ms"},
+		{"acquire.p90", ">=", float64(synth.Ms(20)), evidence.Pass, "20 ms", ""},
+		{"acquire.p90", "==", float64(synth.Ms(20)), evidence.Pass, "20 ms", ""},
+		{"acquire.p90", "!=", float64(synth.Ms(20)), evidence.Fail, "20 ms", "it came to 20 ms"},
+		{"overlaps", "==", 0, evidence.Fail, "1", "it came to 1"},
+		{"overlaps", ">=", 1, evidence.Pass, "1", ""},
+		{"acquired_per_s", ">", 400, evidence.Fail, "400", "it came to 400"},
+		{"acquire.count", ">=", 50, evidence.Pass, "50", ""},
 
 		// A number that is missing, or that proves nothing, is never a pass.
-		{"acquire.p99", "<", float64(synth.Ms(1e6)), check.Unknown, "n/a", "too few samples for it: 50"},
-		{"release.p50", "<", float64(synth.Ms(1e6)), check.Unknown, "n/a", "there are no samples of it"},
-		{"release.recording_errors", "==", 0, check.Unknown, "0", "there are no samples of it"},
-		{"acquire_read.p50", "<", float64(synth.Ms(1e6)), check.Unknown, "n/a", "it was not measured"},
-		{"unbacked_grants", "==", 0, check.Unknown, "n/a", "it was not measured"},
-		{"fairness.jain", "!=", 0.5, check.Unknown, "n/a", "it came out as NaN"},
-		{"fairness.gini", ">", 0.5, check.Unknown, "n/a", "it came out as +Inf"},
-		{"acquire.p98", "<", float64(synth.Ms(1e6)), check.Unknown, "n/a", "there is no such number in result.json"},
-		{"warnings", "==", 0, check.Unknown, "n/a", "there is no such number in result.json"},
-		{"overlaps", "=~", 1, check.Unknown, "1", `there is no comparison "=~"`},
+		{"acquire.p99", "<", float64(synth.Ms(1e6)), evidence.Unknown, "n/a", "too few samples for it: 50"},
+		{"release.p50", "<", float64(synth.Ms(1e6)), evidence.Unknown, "n/a", "there are no samples of it"},
+		{"release.recording_errors", "==", 0, evidence.Unknown, "0", "there are no samples of it"},
+		{"acquire_read.p50", "<", float64(synth.Ms(1e6)), evidence.Unknown, "n/a", "it was not measured"},
+		{"unbacked_grants", "==", 0, evidence.Unknown, "n/a", "it was not measured"},
+		{"fairness.jain", "!=", 0.5, evidence.Unknown, "n/a", "it came out as NaN"},
+		{"fairness.gini", ">", 0.5, evidence.Unknown, "n/a", "it came out as +Inf"},
+		{"acquire.p98", "<", float64(synth.Ms(1e6)), evidence.Unknown, "n/a", "there is no such number in result.json"},
+		{"warnings", "==", 0, evidence.Unknown, "n/a", "there is no such number in result.json"},
+		{"overlaps", "=~", 1, evidence.Unknown, "1", `there is no comparison "=~"`},
 	} {
 		r := measured()
 		limit := scenario.Threshold{Metric: c.metric, Op: c.op, Limit: c.limit}
@@ -271,7 +271,7 @@ func TestDoubtsAreUnknown(t *testing.T) {
 			spoil(&r)
 		}
 		l := r.judgeThreshold(scenario.Threshold{Metric: metric, Op: "<", Limit: 100})
-		if l.Reason != reason || (l.Verdict == check.Pass) != (reason == "") || l.Verdict == check.Fail {
+		if l.Reason != reason || (l.Verdict == evidence.Pass) != (reason == "") || l.Verdict == evidence.Fail {
 			t.Errorf("want %q: %+v", reason, l)
 		}
 	}
@@ -284,10 +284,11 @@ func TestLatencyWithoutHiccupsIsUnknown(t *testing.T) {
 		r := measured()
 		r.Hiccups = h
 		if l := r.judgeThreshold(scenario.Threshold{Metric: "acquire.p90", Op: "<",
-			Limit: float64(synth.Ms(21))}); l.Verdict != check.Unknown || l.Reason != reason {
+			Limit: float64(synth.Ms(21))}); l.Verdict != evidence.Unknown || l.Reason != reason {
 			t.Errorf("%+v, want unknown: %s", l, reason)
 		}
-		if l := r.judgeThreshold(scenario.Threshold{Metric: "acquired_per_s", Op: ">", Limit: 1}); l.Verdict != check.Pass {
+		limit := scenario.Threshold{Metric: "acquired_per_s", Op: ">", Limit: 1}
+		if l := r.judgeThreshold(limit); l.Verdict != evidence.Pass {
 			t.Errorf("a rate: %+v", l)
 		}
 	}
@@ -295,23 +296,23 @@ func TestLatencyWithoutHiccupsIsUnknown(t *testing.T) {
 
 // A violation comes before unknown, and unknown before a missed threshold.
 func TestOverallVerdict(t *testing.T) {
-	met, missed, unknown := ThresholdLine{Verdict: check.Pass}, ThresholdLine{Verdict: check.Fail},
-		ThresholdLine{Verdict: check.Unknown}
+	met, missed, unknown := ThresholdLine{Verdict: evidence.Pass}, ThresholdLine{Verdict: evidence.Fail},
+		ThresholdLine{Verdict: evidence.Unknown}
 	for _, c := range []struct {
-		checks     check.Result
+		checks     evidence.Result
 		thresholds []ThresholdLine
-		want       check.Result
+		want       evidence.Result
 	}{
-		{check.Pass, nil, check.Pass},
-		{check.Pass, []ThresholdLine{met, met}, check.Pass},
-		{check.Pass, []ThresholdLine{met, missed}, check.Fail},
-		{check.Pass, []ThresholdLine{missed, unknown}, check.Unknown},
-		{check.Pass, []ThresholdLine{unknown, missed}, check.Unknown},
-		{check.Pass, []ThresholdLine{{}}, check.Unknown}, // of no verdict at all
-		{check.Unknown, []ThresholdLine{missed}, check.Unknown},
-		{check.Unknown, []ThresholdLine{met}, check.Unknown},
-		{check.Fail, []ThresholdLine{unknown}, check.Fail},
-		{check.Fail, []ThresholdLine{met}, check.Fail},
+		{evidence.Pass, nil, evidence.Pass},
+		{evidence.Pass, []ThresholdLine{met, met}, evidence.Pass},
+		{evidence.Pass, []ThresholdLine{met, missed}, evidence.Fail},
+		{evidence.Pass, []ThresholdLine{missed, unknown}, evidence.Unknown},
+		{evidence.Pass, []ThresholdLine{unknown, missed}, evidence.Unknown},
+		{evidence.Pass, []ThresholdLine{{}}, evidence.Unknown}, // of no verdict at all
+		{evidence.Unknown, []ThresholdLine{missed}, evidence.Unknown},
+		{evidence.Unknown, []ThresholdLine{met}, evidence.Unknown},
+		{evidence.Fail, []ThresholdLine{unknown}, evidence.Fail},
+		{evidence.Fail, []ThresholdLine{met}, evidence.Fail},
 	} {
 		if got := overall(c.checks, c.thresholds); got != c.want {
 			t.Errorf("checks %s, thresholds %v: %s, want %s", c.checks, c.thresholds, got, c.want)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -60,7 +60,7 @@ func BenchmarkReportOfAMillion(b *testing.B) {
 
 // million is a run of 64 clients with a million acquisitions and twelve faults, of which the resource recorded one
 // write for each acquisition.
-func million() (*rundir.Run, check.Facts) {
+func million() (*rundir.Run, evidence.Facts) {
 	const clients, acquisitions, apart = 64, 1_000_000, 2_000_000 // ns
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := &synth.Synth{}
@@ -91,5 +91,5 @@ func million() (*rundir.Run, check.Facts) {
 			Kind: history.OK, Lock: synth.TheLock, Acq: a.N, Token: a.Token})
 	}
 	run.Events = history.NewLog(events)
-	return run, check.Facts{}
+	return run, evidence.Facts{}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/google/go-cmp/cmp"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/reports/internal/browser"
 	"locklab/reports/internal/synth"
@@ -222,7 +222,7 @@ func TestBrowserHostileNames(t *testing.T) {
 	}
 	sc := *in.Scenario
 	sc.Name, sc.About = evil, evil
-	in = Input(synth.RunOf(events, sc), check.Facts{Tokens: true, Queue: true, Exclusive: true})
+	in = Input(synth.RunOf(events, sc), evidence.Facts{Tokens: true, Queue: true, Exclusive: true})
 	show(t, b, in, 1100, "light")
 	if browser.Eval[bool](t, b, "window.struck !== undefined") {
 		t.Error("a script of the history ran")

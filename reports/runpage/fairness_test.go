@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/reports/internal/synth"
 )
@@ -42,7 +42,7 @@ func TestFairnessIsDrawnWhereItTells(t *testing.T) {
 		// Each waits for the other, and there are too few waits for their medians to tell.
 		"in turn": {inTurn(), nil, []string{"c1/1", "3", "30 ms", "20 ms", "20 ms"}},
 	} {
-		in := Input(closed(c.events), check.Facts{})
+		in := Input(closed(c.events), evidence.Facts{})
 		figures, d := figuresOf(in)
 		var drawn []string
 		for _, f := range figures {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
@@ -24,7 +24,7 @@ type findingGroup struct {
 
 // An example is a finding that the page shows whole.
 type example struct {
-	check.Finding
+	evidence.Finding
 	Link *zoom
 }
 
@@ -39,7 +39,7 @@ const shownExamples = 2
 
 // subject is the client that a finding is about, and the others in it. In an overlap that is the older holder, who
 // should have gone; in other findings the last one, before whom stands the one that superseded it.
-func subject(f *check.Finding) (client string, others []string) {
+func subject(f *evidence.Finding) (client string, others []string) {
 	last := len(f.Clients) - 1
 	switch {
 	case last < 0:
@@ -51,8 +51,8 @@ func subject(f *check.Finding) (client string, others []string) {
 }
 
 // groupFindings puts the findings of a check together by pattern, in the order in which they were found.
-func groupFindings(v *check.Verdict, timelines []timeline.Timeline) (groups []findingGroup) {
-	by := map[[4]string][]check.Finding{}
+func groupFindings(v *evidence.Verdict, timelines []timeline.Timeline) (groups []findingGroup) {
+	by := map[[4]string][]evidence.Finding{}
 	var order [][4]string
 	for _, f := range v.Findings {
 		client, _ := subject(&f)
@@ -68,7 +68,7 @@ func groupFindings(v *check.Verdict, timelines []timeline.Timeline) (groups []fi
 	return groups
 }
 
-func newGroup(all []check.Finding, timelines []timeline.Timeline) findingGroup {
+func newGroup(all []evidence.Finding, timelines []timeline.Timeline) findingGroup {
 	g := findingGroup{Says: sentenceOf(all)}
 	if len(all) > shownExamples+1 {
 		g.More = len(all) - shownExamples
@@ -92,7 +92,7 @@ func newGroup(all []check.Finding, timelines []timeline.Timeline) findingGroup {
 }
 
 // sentenceOf says what the findings of a pattern have in common.
-func sentenceOf(all []check.Finding) string {
+func sentenceOf(all []evidence.Finding) string {
 	f := all[0]
 	s := words.Upper(f.Kind.Words())
 	if client, _ := subject(&f); client != "" {
@@ -130,7 +130,7 @@ func sentenceOf(all []check.Finding) string {
 		s += " at " + words.Instant(f.At)
 	}
 	switch {
-	case f.Cause == check.CauseNone:
+	case f.Cause == evidence.CauseNone:
 		s += "; no fault explains it"
 	case f.Cause != "" && f.Fault != "":
 		var faults []string
@@ -155,7 +155,7 @@ func enumerate(names []string, most int) string {
 }
 
 // zoomTo returns where a finding can be seen: on the shortest timeline that has it; nil if none does.
-func zoomTo(f check.Finding, timelines []timeline.Timeline) *zoom {
+func zoomTo(f evidence.Finding, timelines []timeline.Timeline) *zoom {
 	var best *timeline.Timeline
 	for i := range timelines {
 		t := &timelines[i]

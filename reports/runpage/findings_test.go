@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/internal/synth"
 	"locklab/reports/measure"
 	"locklab/reports/timeline"
@@ -14,14 +14,15 @@ import (
 
 // Findings of one pattern have one sentence, a few examples, and the rest in numbers.
 func TestFindingsAreGrouped(t *testing.T) {
-	v := &check.Verdict{}
+	v := &evidence.Verdict{}
 	for i, other := range []string{"c2/1", "c3/1", "c2/1", "c10/1"} {
-		v.Findings = append(v.Findings, check.Finding{Kind: "overlap", Lock: synth.TheLock, At: synth.Ms(100 * float64(i+1)),
+		v.Findings = append(v.Findings, evidence.Finding{Kind: "overlap", Lock: synth.TheLock,
+			At:    synth.Ms(100 * float64(i+1)),
 			Until: synth.Ms(100*float64(i+1) + 50), Clients: []string{"c1/1", other}, Tokens: []int64{7, int64(8 + i)},
 			Cause: "pause", Fault: []string{"f1", "f1", "f2", "f2"}[i], Text: "text " + other, Numbers: []int{10 + i, 20 + i}})
 	}
-	v.Findings = append(v.Findings, check.Finding{Kind: "lost-update", Lock: synth.TheLock, At: synth.Ms(900),
-		Clients: []string{"c2/1", "c4/1"}, Cause: check.CauseNone, Text: "lost"})
+	v.Findings = append(v.Findings, evidence.Finding{Kind: "lost-update", Lock: synth.TheLock, At: synth.Ms(900),
+		Clients: []string{"c2/1", "c4/1"}, Cause: evidence.CauseNone, Text: "lost"})
 	shown := timeline.Timeline{File: "timeline", Scene: timeline.Scene{Span: measure.Span{To: synth.Ms(250)},
 		Lock: synth.TheLock}}
 	groups := groupFindings(v, []timeline.Timeline{shown})

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/reports/internal/synth"
 )
@@ -43,7 +43,7 @@ func TestHoldsInWordsAreBounded(t *testing.T) {
 	}
 	s.Fault("f1", "partition", "zk1", 1992, 3900) // holds 1 to 198 began before it
 	s.Phase(5000, history.PhaseDrain)
-	_, d := figuresOf(Input(closed(s.Sorted()), check.Facts{}))
+	_, d := figuresOf(Input(closed(s.Sorted()), evidence.Facts{}))
 	rows, n := holdsTable(&d.timelines.All[0])
 	if len(rows.Rows) != toldHolds || n <= toldHolds {
 		t.Fatalf("%d rows for %d holds, want %d", len(rows.Rows), n, toldHolds)

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
 	"locklab/reports/result"
@@ -22,7 +22,7 @@ func TestLook(t *testing.T) {
 	long := synth.Busy(64, 900, false)
 	for name, in := range map[string]result.Input{"long": Input(synth.RunOf(long,
 		scenario.Scenario{Name: "long", Load: workloads.Load{Arrivals: workloads.Closed}}),
-		check.Facts{Exclusive: true, Tokens: true}), "storm": Input(synth.StormRun()),
+		evidence.Facts{Exclusive: true, Tokens: true}), "storm": Input(synth.StormRun()),
 		"unlocked": Input(synth.UnlockedRun()), "act2": Input(synth.Act2Run(false)),
 		"fenced": Input(synth.Act2Run(true)), "read-write": Input(synth.ReadWriteRun()),
 		"semaphore": Input(synth.SemaphoreRun()), "busy": Input(synth.BusyRun(64, 20, true)),

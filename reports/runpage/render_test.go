@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/html"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -26,7 +27,7 @@ import (
 // explained matches the tags around a term that is explained.
 var explained = regexp.MustCompile(`</?abbr[^>]*>`)
 
-func Input(run *rundir.Run, facts check.Facts) result.Input {
+func Input(run *rundir.Run, facts evidence.Facts) result.Input {
 	return Judged(run, check.Run(run.Events, facts))
 }
 
@@ -96,7 +97,7 @@ func TestResultKeepsItsContract(t *testing.T) {
 func emptyInput() result.Input {
 	run := rundir.Begun(&scenario.Scenario{Name: "nothing", Load: workloads.Load{Arrivals: workloads.Closed}})
 	run.Interrupted = true
-	return Judged(run, check.Report{Verdict: check.Unknown})
+	return Judged(run, check.Report{Verdict: evidence.Unknown})
 }
 
 // embedded is what a page consists of besides its text.
@@ -129,7 +130,7 @@ func TestEveryHistoryGivesAPage(t *testing.T) {
 		i := slices.IndexFunc(all, func(e history.Event) bool { return e.At > synth.Ms(at) })
 		run := synth.RunOf(all[:i], *in.Scenario)
 		run.Partial = true
-		return Input(run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
+		return Input(run, evidence.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
 	}
 	one := &synth.Synth{}
 	one.Phase(0, history.PhaseMeasure)
@@ -158,11 +159,11 @@ func TestEveryHistoryGivesAPage(t *testing.T) {
 		"empty":                  {emptyInput(), 0, "No client got a lock."},
 		"broke off while paused": {cut(Input(synth.Act2Run(false)), 2000), 4, "partial run"},
 		"broke off early":        {cut(Input(synth.Act2Run(false)), 300), 0, "No client got a lock."},
-		"one grant in no time":   {Input(closed(one.Sorted()), check.Facts{}), 3, "Key numbers"},
-		"the end of time":        {Input(closed(late), check.Facts{}), 3, "Key numbers"},
-		"nobody got it":          {Input(closed(never.Sorted()), check.Facts{}), 0, "1 still waited"},
-		"all failed":             {Input(closed(fails.Sorted()), check.Facts{}), 1, "<li>3 × zk: &lt;node&gt; does not"},
-		"only warm-up":           {Input(closed(warm.Sorted()), check.Facts{}), 3, "never reached"},
+		"one grant in no time":   {Input(closed(one.Sorted()), evidence.Facts{}), 3, "Key numbers"},
+		"the end of time":        {Input(closed(late), evidence.Facts{}), 3, "Key numbers"},
+		"nobody got it":          {Input(closed(never.Sorted()), evidence.Facts{}), 0, "1 still waited"},
+		"all failed":             {Input(closed(fails.Sorted()), evidence.Facts{}), 1, "<li>3 × zk: &lt;node&gt; does not"},
+		"only warm-up":           {Input(closed(warm.Sorted()), evidence.Facts{}), 3, "never reached"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

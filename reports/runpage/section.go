@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/chart"
 	"locklab/reports/doc"
 	"locklab/reports/words"
@@ -90,11 +90,11 @@ func yes(b bool) string {
 }
 
 // met says whether something came out as it should.
-func met(outcome check.Result) string {
+func met(outcome evidence.Result) string {
 	switch outcome {
-	case check.Pass:
+	case evidence.Pass:
 		return "yes"
-	case check.Fail:
+	case evidence.Fail:
 		return "no"
 	}
 	return "unknown"

@@ -5,14 +5,14 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/internal/synth"
 )
 
 // The page says of each condition whether it was met, and heads a run that was to show damage and did.
 func TestConditionsAreShown(t *testing.T) {
 	in := Judged(synth.JudgedRun())
-	in.Result.Sometimes = []check.ConditionCount{
+	in.Result.Sometimes = []evidence.ConditionCount{
 		{Condition: "overlap", Means: "two at once", Met: true, Count: new(int64(3))},
 		{Condition: "hold-lost", Means: "a hold was lost", Count: new(int64(0))},
 		{Condition: "stale-access", Means: "a stale access"},

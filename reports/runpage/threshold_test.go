@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
 	"locklab/reports/result"
@@ -18,7 +18,7 @@ func TestThresholdsAreShown(t *testing.T) {
 		{Metric: "overlaps", Op: "==", Limit: 1}, {Metric: "lost_updates", Op: "=="}, {Metric: "stale_accepted", Op: "=="},
 	}
 	in.Result = result.Summarize(in.Run, in.Report)
-	if in.Result.Verdict != check.Fail || len(in.Result.Thresholds) != 3 {
+	if in.Result.Verdict != evidence.Fail || len(in.Result.Thresholds) != 3 {
 		t.Errorf("%s, %+v", in.Result.Verdict, in.Result.Thresholds)
 	}
 	if want := "Missed: lost_updates == 0, as it came to 1 (and one threshold " +
@@ -42,7 +42,7 @@ func TestThresholdsAreShown(t *testing.T) {
 	in.Scenario.Thresholds[0].Metric = "overlap"
 	in.Result = result.Summarize(in.Run, in.Report)
 	if want := "Unknown whether overlap == 1: there is no such number in " +
-		"result.json."; in.Result.Verdict != check.Unknown || !strings.Contains(in.Result.Headline, want) {
+		"result.json."; in.Result.Verdict != evidence.Unknown || !strings.Contains(in.Result.Headline, want) {
 		t.Errorf("%s; no %q in %q", in.Result.Verdict, want, in.Result.Headline)
 	}
 }

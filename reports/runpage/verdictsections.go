@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/doc"
 	"locklab/reports/result"
 	"locklab/reports/timeline"
@@ -21,13 +21,13 @@ func checksSection(in result.Input) section {
 		switch {
 		case c.Idle():
 			as = "–"
-		case c.Outcome != check.Pass:
+		case c.Outcome != evidence.Pass:
 			wrong++
 		}
 		row := t.Add(c.Name, string(c.Expected), string(c.Result), as, c.Summary)
-		if row[3].Class = string(c.Outcome); c.Result == check.Fail && c.Outcome == check.Pass {
+		if row[3].Class = string(c.Outcome); c.Result == evidence.Fail && c.Outcome == evidence.Pass {
 			row[3].Text, row[3].Class = "damage, as expected", "" // which is no good news
-			if c.Expected != check.ExpectFail {
+			if c.Expected != evidence.ExpectFail {
 				row[3].Text = "damage, which is allowed"
 			}
 			damaged++
@@ -50,8 +50,8 @@ func checksSection(in result.Input) section {
 		t := doc.NewTable("What had to happen for the run to mean anything", "condition", "#how often", "met", "meaning")
 		for _, c := range r.Sometimes {
 			row := t.Add(c.Condition, number(c.Count), yes(c.Met), c.Means)
-			if row[2].Class = string(check.Pass); !c.Met {
-				row[2].Class = string(check.Unknown)
+			if row[2].Class = string(evidence.Pass); !c.Met {
+				row[2].Class = string(evidence.Unknown)
 			}
 		}
 		s.table(t)
@@ -65,7 +65,7 @@ func thresholdsSection(in result.Input) section {
 	t := doc.NewTable("Every threshold and the value that it judges", "threshold", "#value", "met", "why")
 	missed := 0
 	for _, l := range in.Result.Thresholds {
-		if l.Verdict != check.Pass {
+		if l.Verdict != evidence.Pass {
 			missed++
 		}
 		t.Add(l.Expr, l.Shown(), met(l.Verdict), l.Reason)[2].Class = string(l.Verdict)

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 	"locklab/reports/result"
 )
@@ -36,10 +36,10 @@ func (m madeRun) make(t *testing.T, dir string) {
 	at := filepath.Join(dir, m.name)
 	p50 := int64(1e9 / m.rate)
 	r := result.Result{SchemaVersion: result.SchemaVersion, Scenario: m.scenario, Recipe: m.recipe, Outcome: m.outcome,
-		Verdict: check.Pass, Headline: "A headline of " + m.scenario + ".",
-		Checks: []result.CheckLine{{Name: check.Effect, Result: check.Pass, Outcome: check.Pass}}}
+		Verdict: evidence.Pass, Headline: "A headline of " + m.scenario + ".",
+		Checks: []result.CheckLine{{Name: evidence.Effect, Result: evidence.Pass, Outcome: evidence.Pass}}}
 	if m.outcome == result.Violation {
-		r.Verdict, r.Checks[0].Outcome = check.Fail, check.Fail
+		r.Verdict, r.Checks[0].Outcome = evidence.Fail, evidence.Fail
 	}
 	r.Throughput.AcquiredPerS = &m.rate
 	r.Latency.Acquire.P50Ns = &p50
@@ -233,7 +233,7 @@ func TestList(t *testing.T) {
 	write(t, filepath.Join(dir, "sweep/sweep.json"), "{}")
 	write(t, filepath.Join(dir, "bench-mutex/bench.json"), "{}")
 	danger := result.Result{SchemaVersion: 1, Scenario: "danger", Outcome: result.AsExpected, Guard: "fencing", Clients: 5,
-		Checks: []result.CheckLine{{Name: check.Effect}}}
+		Checks: []result.CheckLine{{Name: evidence.Effect}}}
 	danger.Safety.Overlaps = new(int64(106))
 	write(t, filepath.Join(dir, "danger-1/result.json"), marshal(t, danger))
 	write(t, filepath.Join(dir, "broken/result.json"), "{")

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/chart"
 	"locklab/reports/doc"
 	"locklab/reports/result"
@@ -120,7 +120,7 @@ func (s *Sweep) Headlines() []string {
 	all = append(all, found...)
 	bad := 0
 	for _, p := range s.points() {
-		if p.Verdict != check.Pass {
+		if p.Verdict != evidence.Pass {
 			bad++
 		}
 	}
@@ -226,7 +226,7 @@ func (s *Sweep) Advice() []string {
 		switch {
 		case p.Violation:
 			v.Violated++
-		case len(s.Saturate) == 0 && p.Verdict != check.Pass:
+		case len(s.Saturate) == 0 && p.Verdict != evidence.Pass:
 			v.Missed++
 		}
 		if p.Rate == nil && p.Clients > p.Locks && slices.ContainsFunc(exhausted(usesOf(p.Medians)),

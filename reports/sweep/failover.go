@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/chart"
 	"locklab/reports/doc"
 	"locklab/reports/measure"
@@ -123,10 +123,10 @@ const electionWait = 200 * time.Millisecond
 // predictFailover returns where failovers after a fault are expected; nil if no theory says so, or if the setting does
 // not say what it needs.
 //
-// A client process that falls silent keeps its locks until its session expires, see [check.Expiry]; the hand-off after
-// that takes milliseconds. A leader that dies is missed at once, because its connections are reset. One that is cut off
-// is missed when its followers have heard nothing for syncLimit ticks; they heard the last ping up to half a tick
-// before. Then there is an election.
+// A client process that falls silent keeps its locks until its session expires, see [evidence.Expiry]; the hand-off
+// after that takes milliseconds. A leader that dies is missed at once, because its connections are reset. One that is
+// cut off is missed when its followers have heard nothing for syncLimit ticks; they heard the last ping up to half a
+// tick before. Then there is an election.
 func predictFailover(of string, servers bool, s Setting) *Band {
 	kind, target, _ := strings.Cut(of, " ")
 	switch {
@@ -134,7 +134,7 @@ func predictFailover(of string, servers bool, s Setting) *Band {
 		return nil
 	case !servers && (slices.Contains([]string{"kill", "pause", "crash-loop"}, kind) ||
 		kind == "partition" && strings.HasSuffix(target, " from servers")):
-		e := check.Expiry{Timeout: s.Timeout, Tick: s.Tick}
+		e := evidence.Expiry{Timeout: s.Timeout, Tick: s.Tick}
 		return &Band{FromNs: int64(e.Earliest()), ToNs: new(int64(e.Latest())), By: "a session's expiry"}
 	case of == "kill leader" || of == "rolling-restart all":
 		return &Band{FromNs: int64(electionWait), By: "an election"}

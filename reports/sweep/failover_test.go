@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/result"
 )
 
@@ -45,7 +45,7 @@ func failoverInput() Input {
 				Setting: Setting{Clients: 8, Locks: 4, Timeout: timeout, Tick: tick, SyncLimit: 5}}
 			t := int64(timeout / time.Millisecond)
 			for n := range int64(2) {
-				r := &result.Result{Verdict: check.Pass, Faults: []check.FaultRecord{{ID: "fa"}}}
+				r := &result.Result{Verdict: evidence.Pass, Faults: []evidence.FaultRecord{{ID: "fa"}}}
 				r.Throughput.AcquiredPerS = new(10.0)
 				r.Failovers = append(took("kill holder", false, t+10*n, t-20*n, t+30, t, 0, t+5),
 					took("kill leader", true, 700+n, -2900)...)
@@ -131,7 +131,7 @@ func TestFailoverFigures(t *testing.T) {
 	}
 }
 
-// Sessions expire as [check.Expiry] says, and an election takes a fifth of a second at least. Nothing is predicted
+// Sessions expire as [evidence.Expiry] says, and an election takes a fifth of a second at least. Nothing is predicted
 // where that does not decide.
 func TestPredictsFailovers(t *testing.T) {
 	s := Setting{Timeout: 3 * time.Second, Tick: 200 * time.Millisecond, SyncLimit: 5}

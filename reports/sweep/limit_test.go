@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/capacity"
 	"locklab/reports/result"
 )
@@ -78,10 +78,10 @@ func TestAdvice(t *testing.T) {
 	violated := Summarize(sweepInput(1, kinds[:1], func(_ string, clients int, r *result.Result) {
 		switch clients {
 		case 64:
-			r.Verdict, r.Outcome = check.Fail, result.Violation
-			r.Checks = []result.CheckLine{{Name: check.BeliefExclusion, Outcome: check.Fail}}
+			r.Verdict, r.Outcome = evidence.Fail, result.Violation
+			r.Checks = []result.CheckLine{{Name: evidence.BeliefExclusion, Outcome: evidence.Fail}}
 		case 128:
-			r.Verdict, r.Outcome = check.Unknown, result.Inconclusive
+			r.Verdict, r.Outcome = evidence.Unknown, result.Inconclusive
 		}
 	}))
 	for _, c := range []struct {

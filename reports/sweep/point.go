@@ -3,7 +3,7 @@ package sweep
 import (
 	"slices"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/capacity"
 	"locklab/reports/result"
 )
@@ -12,13 +12,13 @@ import (
 type Point struct {
 	Values map[string]string `json:"values"`
 	// Load is the place on the axis of the load: the value if it is a number, else its index, from 1.
-	Load    float64      `json:"load"`
-	Clients int          `json:"clients"`
-	Locks   int          `json:"locks"`
-	Rate    *float64     `json:"rate"`
-	Runs    int          `json:"runs"`
-	Dirs    []string     `json:"dirs"`
-	Verdict check.Result `json:"verdict"` // the worst of the runs
+	Load    float64         `json:"load"`
+	Clients int             `json:"clients"`
+	Locks   int             `json:"locks"`
+	Rate    *float64        `json:"rate"`
+	Runs    int             `json:"runs"`
+	Dirs    []string        `json:"dirs"`
+	Verdict evidence.Result `json:"verdict"` // the worst of the runs
 	// Why says why a run had that verdict.
 	Why string `json:"why"`
 	// Violation says that a check of a run failed, not just a threshold.
@@ -47,7 +47,7 @@ type Point struct {
 // summarizePoint takes medians over a point's runs.
 func summarizePoint(in PointRuns, over string) Point {
 	p := Point{Values: in.Values, Clients: in.Setting.Clients, Locks: in.Setting.Locks, Limit: in.Limit,
-		Verdict: check.Pass, windows: windowsOf(in, over)}
+		Verdict: evidence.Pass, windows: windowsOf(in, over)}
 	if in.Setting.Rate > 0 {
 		p.Rate = &in.Setting.Rate
 	}
@@ -67,11 +67,11 @@ func summarizePoint(in PointRuns, over string) Point {
 		}
 	}
 	if p.Runs = len(all); p.Runs == 0 {
-		p.Verdict, p.Why = check.Unknown, "not run"
+		p.Verdict, p.Why = evidence.Unknown, "not run"
 	}
 	for _, r := range in.Broken {
 		if why := FailedCheck(r.Result); why != "" && !p.Violation {
-			p.Violation, p.Verdict, p.Why = true, check.Fail, why+" (in a run that broke off: "+r.Dir+")"
+			p.Violation, p.Verdict, p.Why = true, evidence.Fail, why+" (in a run that broke off: "+r.Dir+")"
 		}
 	}
 	if p.Runs == 0 {
@@ -108,7 +108,7 @@ func mediansOf(all []*result.Result) map[string]float64 {
 // FailedCheck says which check of a run failed; empty if none did.
 func FailedCheck(r *result.Result) string {
 	for _, c := range r.Checks {
-		if c.Outcome == check.Fail {
+		if c.Outcome == evidence.Fail {
 			return c.Name + ": " + c.Summary
 		}
 	}
@@ -116,20 +116,20 @@ func FailedCheck(r *result.Result) string {
 }
 
 // worse orders fail, unknown, pass.
-func worse(a, b check.Result) bool {
-	rank := map[check.Result]int{check.Pass: 0, check.Unknown: 1, check.Fail: 2}
+func worse(a, b evidence.Result) bool {
+	rank := map[evidence.Result]int{evidence.Pass: 0, evidence.Unknown: 1, evidence.Fail: 2}
 	return rank[a] > rank[b]
 }
 
 // whyOf says in a few words what kept a run from passing.
 func whyOf(r *result.Result) string {
 	for _, c := range r.Checks {
-		if c.Outcome != check.Pass {
+		if c.Outcome != evidence.Pass {
 			return c.Name + ": " + c.Summary
 		}
 	}
 	for _, t := range r.Thresholds {
-		if t.Verdict != check.Pass {
+		if t.Verdict != evidence.Pass {
 			return t.Expr + ": " + t.Reason
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/capacity"
 	"locklab/reports/measure"
 	"locklab/reports/result"
@@ -53,7 +53,7 @@ func played(k kind, clients int, rng *rand.Rand) *result.Result {
 			MaxNs: ms(2 * mean)}
 	}
 	two := 2.0
-	r := &result.Result{SchemaVersion: 1, Verdict: check.Pass, Throughput: result.Throughput{AcquiredPerS: &x},
+	r := &result.Result{SchemaVersion: 1, Verdict: evidence.Pass, Throughput: result.Throughput{AcquiredPerS: &x},
 		Operations: measure.Operations{Acquired: n}, Server: result.Server{WatchesFiredPerRelease: &two,
 			RequestsPerAcquire: &two}, Hiccups: &result.Hiccups{P99Ns: new(int64)}}
 	r.Latency = result.LatencyByPhase{Acquire: lat(k.acquire(clients), 0.004), Enqueue: lat(k.enqueue, 0),
@@ -108,8 +108,8 @@ func sweepInput(repeat int, all []kind, change func(kind string, clients int, r 
 // each run did, the verdict stands beside what they measured.
 func TestViolationRaisesNoThroughput(t *testing.T) {
 	broken := func(r *result.Result) {
-		r.Verdict, r.Outcome = check.Fail, result.Violation
-		r.Checks = []result.CheckLine{{Name: check.BeliefExclusion, Outcome: check.Fail}}
+		r.Verdict, r.Outcome = evidence.Fail, result.Violation
+		r.Checks = []result.CheckLine{{Name: evidence.BeliefExclusion, Outcome: evidence.Fail}}
 		r.Throughput.AcquiredPerS = new(1e6)
 	}
 	for _, runs := range []int{1, 2, 3} { // how many of the three are broken
@@ -126,7 +126,7 @@ func TestViolationRaisesNoThroughput(t *testing.T) {
 				continue
 			}
 			raised := *p.AcquiredPerS > 1000 || *p.AcquiredPerSMax > 1000 || p.Medians["acquired_per_s"] > 1000
-			if !p.Violation || p.Verdict != check.Fail || raised != (runs == 3) {
+			if !p.Violation || p.Verdict != evidence.Fail || raised != (runs == 3) {
 				t.Errorf("%d of 3 broken: %v, %v to %v, %s", runs, *p.AcquiredPerS, *p.AcquiredPerSMin, *p.AcquiredPerSMax,
 					p.Verdict)
 			}
@@ -181,7 +181,7 @@ func searchInput() Input {
 				p.RecoveredNs = new(int64(3e9))
 			}
 			trials = append(trials, p)
-			r := &result.Result{Verdict: check.Pass}
+			r := &result.Result{Verdict: evidence.Pass}
 			r.Throughput = result.Throughput{AcquiredPerS: p.PerS, OfferedPerS: &ask.Level, Dropped: new(int64(*p.DroppedPerS))}
 			r.Latency.Acquire = measure.Latency{MeanNs: p.Latency.P50Ns, P99Ns: p.Latency.P99Ns}
 			runs = append(runs, Run{"x", r})
@@ -222,7 +222,7 @@ func TestWithMissingRuns(t *testing.T) {
 	in.Points[3].Runs[0].Result = nil
 	s := Summarize(in)
 	p := s.Series[0].Points[3]
-	if !s.Partial || p.Runs != 0 || p.AcquiredPerS != nil || p.Verdict != check.Unknown {
+	if !s.Partial || p.Runs != 0 || p.AcquiredPerS != nil || p.Verdict != evidence.Unknown {
 		t.Errorf("partial %t: %+v", s.Partial, p)
 	}
 	var out strings.Builder

@@ -133,9 +133,9 @@ func waitedFrom(acq []history.Acquisition, from, to int64) int64 {
 	return first
 }
 
-// An effect is how long a fault was felt: from its injection until it was healed, the clients made progress again, and
-// nothing more was found that it explains.
-func effect(f *measure.FaultSpan, gaps []measure.Span, found []measure.Span) measure.Span {
+// felt is the time in which a fault was felt: from its injection until it was healed, the clients made progress again,
+// and nothing more was found that it explains.
+func felt(f *measure.FaultSpan, gaps []measure.Span, found []measure.Span) measure.Span {
 	s := f.Span
 	for _, more := range [][]measure.Span{found, gaps} {
 		for _, m := range slices.SortedFunc(slices.Values(more), func(a, b measure.Span) int {

@@ -3,7 +3,8 @@ package timeline
 import (
 	"strings"
 
-	"locklab/harness/check"
+	"locklab/harness/check/effect"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/reports/measure"
 	"locklab/reports/result"
@@ -88,13 +89,13 @@ type access struct {
 // accesses returns, for each scene, the reads and writes of its lock's resource in it, and other accesses if they were
 // refused.
 func accesses(in result.Input, scenes []Scene) [][]access {
-	if in.Scenario.Guard == check.GuardZKMulti {
+	if in.Scenario.Guard == evidence.GuardZKMulti {
 		return keptAccesses(in, scenes)
 	}
 	all := make([][]access, len(scenes))
-	fences := map[string]*check.Fences{} // of the scenes' locks
+	fences := map[string]*effect.Fences{} // of the scenes' locks
 	for i := range scenes {
-		fences[scenes[i].Lock] = &check.Fences{}
+		fences[scenes[i].Lock] = &effect.Fences{}
 	}
 	calls := map[string]history.Event{} // by client: its latest
 	end := endOf(scenes)
@@ -150,8 +151,8 @@ func addTo(all [][]access, scenes []Scene, lock string, a access) {
 // keptAccesses returns the accesses to data in ZooKeeper, at the times at which their clients learned the outcome.
 // Since that order is not the order of effects, the check of effect says which of them were outdated.
 func keptAccesses(in result.Input, scenes []Scene) [][]access {
-	found := map[history.Event]check.Kind{}
-	if v := in.Report.Check(check.Effect); v != nil {
+	found := map[history.Event]evidence.Kind{}
+	if v := in.Report.Check(evidence.Effect); v != nil {
 		for _, f := range v.Findings {
 			if n := len(f.Events); n > 0 {
 				found[f.Events[n-1]] = f.Kind
@@ -165,10 +166,10 @@ func keptAccesses(in result.Input, scenes []Scene) [][]access {
 			break
 		}
 		kind := found[e]
-		refused := e.Kind == history.Fail || kind == check.KindStaleRejected
+		refused := e.Kind == history.Fail || kind == evidence.KindStaleRejected
 		if e.Kind == history.OK || e.Kind != history.Invoke && refused {
 			addTo(all, scenes, e.Lock, access{At: e.At, Called: e.At, Client: e.Client, Acq: e.Acq, Op: e.Op,
-				Token: e.Token, Refused: refused, Stale: kind == check.KindStaleAccepted})
+				Token: e.Token, Refused: refused, Stale: kind == evidence.KindStaleAccepted})
 		}
 	}
 	return all

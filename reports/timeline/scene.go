@@ -8,6 +8,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 	"locklab/reports/measure"
@@ -19,7 +20,7 @@ type Scene struct {
 	measure.Span
 	Lock    string
 	Clients []string           // the most important first
-	Overlap *check.Finding     // if the scene is about one
+	Overlap *evidence.Finding  // if the scene is about one
 	Fault   *measure.FaultSpan // if the scene is about one
 	Title   string
 }
@@ -55,7 +56,7 @@ func chooseScenes(in result.Input, w measure.Interval, faults []measure.FaultSpa
 	if few {
 		return all
 	}
-	shown := func(f *check.Finding) bool {
+	shown := func(f *evidence.Finding) bool {
 		shows := func(s Scene) bool { return s.From <= f.At && f.At < s.To && s.Lock == f.Lock }
 		return all.Lead != nil && shows(lead) || slices.ContainsFunc(all.Parts, shows)
 	}
@@ -96,7 +97,7 @@ func (s *Scene) weight() int {
 // A foundBy is a finding with the name of its check.
 type foundBy struct {
 	check string
-	*check.Finding
+	*evidence.Finding
 }
 
 // unexplained returns the first finding of each kind, about a client or a violation, that no injected fault explains.
@@ -106,14 +107,14 @@ func unexplained(report check.Report, faults []measure.FaultSpan) (all []foundBy
 	seen := map[[2]string]bool{}
 	for i := range report.Checks {
 		v := &report.Checks[i]
-		byFault := func(f check.Finding) bool {
+		byFault := func(f evidence.Finding) bool {
 			return f.Fault != "" && slices.ContainsFunc(faults, func(o measure.FaultSpan) bool { return o.ID == f.Fault })
 		}
 		some := slices.ContainsFunc(v.Findings, byFault)
 		for k := range v.Findings {
 			f := &v.Findings[k]
 			key := [2]string{v.Name, string(f.Kind)}
-			if byFault(*f) || some && f.Cause != check.CauseNone || f.Lock == "" ||
+			if byFault(*f) || some && f.Cause != evidence.CauseNone || f.Lock == "" ||
 				len(f.Clients) == 0 && !v.Violation || seen[key] {
 				continue
 			}
@@ -151,7 +152,7 @@ func busiest(byLock [][]*history.Acquisition) []*history.Acquisition {
 
 // overlapScene begins a little before the fault that explains an overlap, or before the older hold if there is no
 // such fault, and ends a little after the older hold.
-func overlapScene(in result.Input, faults []measure.FaultSpan, f check.Finding) Scene {
+func overlapScene(in result.Input, faults []measure.FaultSpan, f evidence.Finding) Scene {
 	s := Scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Title: OverlapTitle(in, f)}
 	s.Span = measure.Span{From: f.At, To: f.Until}
 	start := f.At
@@ -173,7 +174,7 @@ func overlapScene(in result.Input, faults []measure.FaultSpan, f check.Finding) 
 }
 
 // OverlapTitle says what overlapped.
-func OverlapTitle(in result.Input, f check.Finding) string {
+func OverlapTitle(in result.Input, f evidence.Finding) string {
 	older, newer := holdOf(in.Acquisitions, f, 0), holdOf(in.Acquisitions, f, 1)
 	switch {
 	case older != nil && older.Mode == history.ModePermit:
@@ -185,7 +186,7 @@ func OverlapTitle(in result.Input, f check.Finding) string {
 }
 
 // holdOf finds the acquisition of the finding's i-th client.
-func holdOf(acq []history.Acquisition, f check.Finding, i int) *history.Acquisition {
+func holdOf(acq []history.Acquisition, f evidence.Finding, i int) *history.Acquisition {
 	var best *history.Acquisition
 	for k := range acq {
 		a := &acq[k]
@@ -204,7 +205,7 @@ func holdOf(acq []history.Acquisition, f check.Finding, i int) *history.Acquisit
 
 // findingScene shows the grants before a finding, and of what was found no more than three times as much, so that both
 // can be seen. If there are no grants before it, it shows the first ones, and without grants all of what was found.
-func findingScene(byLock [][]*history.Acquisition, name string, f *check.Finding) Scene {
+func findingScene(byLock [][]*history.Acquisition, name string, f *evidence.Finding) Scene {
 	s := Scene{Lock: f.Lock, Clients: f.Clients, Span: measure.Span{From: f.At, To: f.At},
 		Title: "What " + name + " found on " + f.Lock + ": " + f.Kind.Words()}
 	var held []*history.Acquisition
@@ -258,7 +259,7 @@ func faultScene(in result.Input, byLock [][]*history.Acquisition, f *measure.Fau
 		}
 	}
 	s.Lock = held[0].Lock
-	s.Span = effect(f, standing, found)
+	s.Span = felt(f, standing, found)
 	s.Title = "Who held " + s.Lock + " around a fault (" + f.Label() + ")"
 	if s.Overlap != nil {
 		s.Lock = s.Overlap.Lock
@@ -351,36 +352,36 @@ func (s *Scene) Anchor() int64 {
 //   - Otherwise it is the worst: an overlap that nothing explains, else another violation, else the overlap that did
 //     the most damage. The picture of an overlap shows the damage at the resource too, so a violation that is such
 //     damage comes last.
-func featured(in result.Input) (string, *check.Finding) {
+func featured(in result.Input) (string, *evidence.Finding) {
 	if bug, ok := scenario.BugOf(in.Scenario); ok {
 		if f := in.Report.Found(string(bug.Check), bug.Kinds, bug.Cause); f != nil && f.Lock != "" {
 			return string(bug.Check), f
 		}
 	}
 	overlaps := result.OverlapFindings(in.Report)
-	if i := slices.IndexFunc(overlaps, func(f check.Finding) bool { return !f.Explained }); i >= 0 {
-		return check.BeliefExclusion, &overlaps[i]
+	if i := slices.IndexFunc(overlaps, func(f evidence.Finding) bool { return !f.Explained }); i >= 0 {
+		return evidence.BeliefExclusion, &overlaps[i]
 	}
-	if name, f := violation(in.Report); f != nil && (name != check.Effect || len(overlaps) == 0) {
+	if name, f := violation(in.Report); f != nil && (name != evidence.Effect || len(overlaps) == 0) {
 		return name, f
 	}
 	if len(overlaps) == 0 {
 		return "", nil
 	}
 	harm := harmOf(in.Report)
-	worst := slices.MinFunc(overlaps, func(a, b check.Finding) int {
+	worst := slices.MinFunc(overlaps, func(a, b evidence.Finding) int {
 		return cmp.Or(cmp.Compare(harm[olderOf(b)], harm[olderOf(a)]), cmp.Compare(a.At, b.At))
 	})
-	return check.BeliefExclusion, &worst
+	return evidence.BeliefExclusion, &worst
 }
 
 // violation returns the first finding about a lock of a check that found a violation, and that check's name. The check
 // of the effect comes after all others.
-func violation(report check.Report) (name string, found *check.Finding) {
+func violation(report check.Report) (name string, found *evidence.Finding) {
 	for i := range report.Checks {
 		v := &report.Checks[i]
-		j := slices.IndexFunc(v.Findings, func(f check.Finding) bool { return f.Lock != "" })
-		if v.Violation && j >= 0 && (found == nil || name == check.Effect) {
+		j := slices.IndexFunc(v.Findings, func(f evidence.Finding) bool { return f.Lock != "" })
+		if v.Violation && j >= 0 && (found == nil || name == evidence.Effect) {
 			name, found = v.Name, &v.Findings[j]
 		}
 	}
@@ -394,7 +395,7 @@ type outdatedHold struct {
 }
 
 // olderOf names the older hold of an overlap.
-func olderOf(f check.Finding) outdatedHold {
+func olderOf(f evidence.Finding) outdatedHold {
 	h := outdatedHold{lock: f.Lock, client: f.Clients[0]}
 	if len(f.Tokens) > 0 {
 		h.token = f.Tokens[0]
@@ -415,14 +416,14 @@ const (
 // harmOf returns the worst that each hold did when it was outdated.
 func harmOf(report check.Report) map[outdatedHold]int {
 	harm := map[outdatedHold]int{}
-	v := report.Check(check.Effect)
+	v := report.Check(evidence.Effect)
 	if v == nil {
 		return harm
 	}
 	for i := range v.Findings {
 		f := &v.Findings[i]
-		did := map[check.Kind]int{check.KindStaleRejected: accessRefused, check.KindStaleAccepted: accessAccepted,
-			check.KindLostUpdate: updateLost}[f.Kind]
+		did := map[evidence.Kind]int{evidence.KindStaleRejected: accessRefused, evidence.KindStaleAccepted: accessAccepted,
+			evidence.KindLostUpdate: updateLost}[f.Kind]
 		switch {
 		case did == 0 || len(f.Clients) == 0 || len(f.Tokens) != len(f.Clients):
 			continue

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/reports/measure"
 	"locklab/reports/result"
@@ -119,7 +120,7 @@ func Of(in result.Input, w measure.Interval, faults []measure.FaultSpan, scenes 
 	used := accesses(in, scenes)
 	for i, s := range scenes {
 		t := Timeline{Scene: s, colors: colors, Modes: map[history.Mode]bool{}, Accesses: used[i],
-			Kept: in.Scenario.Guard == check.GuardZKMulti}
+			Kept: in.Scenario.Guard == evidence.GuardZKMulti}
 		for _, f := range faults {
 			if f.Overlaps(s.Span) {
 				t.Faults = append(t.Faults, f)
@@ -291,8 +292,8 @@ type serverID struct {
 
 // transactions returns the holds at the servers of acquisitions of one lock, as far as they were granted; none where
 // the servers' logs were not read.
-func transactions(rep check.Report, of []*history.Acquisition) map[serverID]check.ServerHold {
-	by := map[serverID]check.ServerHold{}
+func transactions(rep check.Report, of []*history.Acquisition) map[serverID]evidence.ServerHold {
+	by := map[serverID]evidence.ServerHold{}
 	if rep.ServerHolds == nil || len(of) == 0 {
 		return by
 	}

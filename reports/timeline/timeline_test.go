@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -19,7 +20,7 @@ import (
 	"locklab/workloads"
 )
 
-func inputOf(run *rundir.Run, facts check.Facts) result.Input {
+func inputOf(run *rundir.Run, facts evidence.Facts) result.Input {
 	rep := check.Run(run.Events, facts)
 	return result.Input{Run: run, Report: rep, Result: result.Summarize(run, rep)}
 }
@@ -153,7 +154,7 @@ func TestTimelineSurroundsAnInstant(t *testing.T) {
 	} {
 		s := Scene{Span: measure.Span{From: synth.Ms(c.from), To: synth.Ms(c.to)}}
 		if c.overlap {
-			s.Overlap = &check.Finding{}
+			s.Overlap = &evidence.Finding{}
 		}
 		s.surround(held)
 		if want := (measure.Span{From: synth.Ms(c.wantFrom), To: synth.Ms(c.wantTo)}); s.Span != want {
@@ -165,7 +166,7 @@ func TestTimelineSurroundsAnInstant(t *testing.T) {
 // The effect of a fault lasts until the clients make progress again.
 func TestEffectOutlastsTheFault(t *testing.T) {
 	f := measure.FaultSpan{Span: measure.Span{From: 100, To: 200}}
-	got := effect(&f, []measure.Span{{From: 10, To: 20}, {From: 190, To: 400}, {From: 500, To: 600}},
+	got := felt(&f, []measure.Span{{From: 10, To: 20}, {From: 190, To: 400}, {From: 500, To: 600}},
 		[]measure.Span{{From: 100, To: 250}})
 	if want := (measure.Span{From: 100, To: 400}); got != want {
 		t.Errorf("%v, want %v", got, want)
@@ -225,8 +226,9 @@ func found(in result.Input) (Timeline, bool) {
 // violation.
 func TestTimelineOfAFinding(t *testing.T) {
 	in := inputOf(synth.BusyRun(8, 20, true))
-	v := in.Report.Check(check.Liveness)
-	v.Findings = []check.Finding{{Kind: "slow-hand-off", Lock: synth.TheLock, At: synth.Ms(5000), Until: synth.Ms(6500)}}
+	v := in.Report.Check(evidence.Liveness)
+	v.Findings = []evidence.Finding{{Kind: "slow-hand-off", Lock: synth.TheLock, At: synth.Ms(5000),
+		Until: synth.Ms(6500)}}
 	if tl, ok := found(in); ok {
 		t.Errorf("%q of a check that found no violation", tl.Title)
 	}
@@ -336,7 +338,7 @@ func TestTheClientThatCameLastGetsTheLock(t *testing.T) {
 	in := inputOf(synth.ReadWriteRun())
 	in.Acquisitions = []history.Acquisition{held("c1/1", history.ModeWrite, 5, 200),
 		held("c2/1", history.ModeRead, 6, 100)}
-	tl := &Timeline{Scene: Scene{Span: measure.Span{To: 1000}, Overlap: &check.Finding{Lock: synth.TheLock, At: 200,
+	tl := &Timeline{Scene: Scene{Span: measure.Span{To: 1000}, Overlap: &evidence.Finding{Lock: synth.TheLock, At: 200,
 		Clients: []string{"c1/1", "c2/1"}, Tokens: []int64{5, 6}}}}
 	if m := moments(in, tl); !slices.ContainsFunc(m, func(m moment) bool {
 		return m.At == 200 && m.Text == "c1/1 gets the lock to write"
@@ -421,7 +423,7 @@ func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
 	i := slices.IndexFunc(all, func(e history.Event) bool { return e.At > synth.Ms(3600) })
 	run := synth.RunOf(all[:i], *in.Scenario)
 	run.Partial = true
-	in = inputOf(run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
+	in = inputOf(run, evidence.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
 	victim := timelineOf(t, in).Lanes[0]
 	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(1000), To: synth.Ms(1010)}}, spansOf(victim.Holds)); diff != "" {
 		t.Errorf("believed (-want +got):\n%s", diff)
@@ -434,7 +436,7 @@ func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
 // The servers' own log comes before an observer's watch, and says how exact it is.
 func TestTimelineOfTheServersLog(t *testing.T) {
 	in := inputOf(synth.Act2Run(false))
-	in.Report.ServerHolds = &check.ServerHolds{Err: 4_500_000, Locks: map[string][]check.ServerHold{synth.TheLock: {
+	in.Report.ServerHolds = &evidence.ServerHolds{Err: 4_500_000, Locks: map[string][]evidence.ServerHold{synth.TheLock: {
 		{Client: "c1/1", Token: 1, From: 0, Until: synth.Ms(2000), First: 1, Last: 2},
 		{Client: "c2/1", Token: 2, From: synth.Ms(1500), Until: math.MaxInt64, First: 2},
 	}}}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -87,12 +87,12 @@ func (t *tally) add(e bench.Progress) {
 		t.samples++
 	}
 	switch {
-	case e.Outcome.Report.Verdict == check.Fail:
+	case e.Outcome.Report.Verdict == evidence.Fail:
 		t.violations = append(t.violations, fmt.Sprintf("%s: %s", e.Name, e.Outcome.Result.Headline))
 	case e.WarmUp:
-	case e.Outcome.Result.Verdict == check.Unknown:
+	case e.Outcome.Result.Verdict == evidence.Unknown:
 		t.unknown++
-	case e.Outcome.Result.Verdict == check.Fail:
+	case e.Outcome.Result.Verdict == evidence.Fail:
 		t.missed++
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/scenario"
@@ -25,7 +25,8 @@ func TestBenchEndsAsItsSamples(t *testing.T) {
 	warmUp := func(out judge.Outcome) bench.Progress {
 		return bench.Progress{Side: bench.Base, Outcome: out, WarmUp: true}
 	}
-	pass, unknown, violation := outcome(check.Pass, false), outcome(check.Unknown, false), outcome(check.Fail, false)
+	pass, unknown := outcome(evidence.Pass, false), outcome(evidence.Unknown, false)
+	violation := outcome(evidence.Fail, false)
 	for _, c := range []struct {
 		name   string
 		events []bench.Progress
@@ -60,7 +61,7 @@ func TestBenchEndsAsItsSamples(t *testing.T) {
 // A violation counts even if the base has no run yet, because the head came first.
 func TestBenchEndsWithAViolationBeforeTheBaseRan(t *testing.T) {
 	var seen tally
-	seen.add(bench.Progress{Side: bench.Head, Outcome: outcome(check.Fail, false)})
+	seen.add(bench.Progress{Side: bench.Head, Outcome: outcome(evidence.Fail, false)})
 	err := new(benchCmd).conclude(streams{Out: io.Discard, Err: io.Discard}, bench.Config{Base: &scenario.Scenario{},
 		Head: &scenario.Scenario{}}, t.TempDir(), seen, nil)
 	if code, _ := codeOf(err); code != exitViolation {
@@ -72,13 +73,13 @@ func TestBenchEndsWithAViolationBeforeTheBaseRan(t *testing.T) {
 // that either of them has counts.
 func TestBenchOfTwoSidesEndsAsTheGraver(t *testing.T) {
 	missed, unknown, pass, violation := missed(false), outcome(
-		check.Unknown,
+		evidence.Unknown,
 		false,
-	), outcome(check.Pass, false), outcome(
-		check.Fail,
+	), outcome(evidence.Pass, false), outcome(
+		evidence.Fail,
 		false,
 	)
-	unknown.Report.Verdict = check.Pass // because of a threshold that cannot be judged; compare ignores thresholds
+	unknown.Report.Verdict = evidence.Pass // because of a threshold that cannot be judged; compare ignores thresholds
 	for _, c := range []struct {
 		name string
 		head func(*result.Result) // changes the head's results

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 )
@@ -91,7 +91,7 @@ func TestCompareExitCodes(t *testing.T) {
 		{name: "faster", heads: samplePairs, editHead: slower(0.4), want: exitOK, stdout: "improved: "},
 		{name: "slower", heads: samplePairs, editHead: slower(2.5), want: exitRegression, stdout: "regressed: "},
 		{name: "violated and faster", heads: samplePairs,
-			editHead: func(r *result.Result) { slower(0.4)(r); r.Verdict = check.Fail },
+			editHead: func(r *result.Result) { slower(0.4)(r); r.Verdict = evidence.Fail },
 			want:     exitViolation, stdout: "violation: "},
 		{name: "partial", heads: samplePairs, editHead: func(r *result.Result) { r.Partial = true }, want: exitUnknown,
 			stdout: "inconclusive: .*partial"},

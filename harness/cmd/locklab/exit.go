@@ -15,7 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/fail"
 	"locklab/harness/incluster"
 	"locklab/harness/judge"
@@ -182,13 +182,13 @@ type ending struct{ violation, interrupted, unknown, missed bool }
 // add takes in the outcome of a run.
 func (e *ending) add(out judge.Outcome) {
 	switch {
-	case out.Report.Verdict == check.Fail:
+	case out.Report.Verdict == evidence.Fail:
 		e.violation = true
 	case out.Interrupted:
 		e.interrupted = true
-	case out.Result.Verdict == check.Unknown:
+	case out.Result.Verdict == evidence.Unknown:
 		e.unknown = true
-	case out.Result.Verdict == check.Fail: // no check failed, so a threshold was missed
+	case out.Result.Verdict == evidence.Fail: // no check failed, so a threshold was missed
 		e.missed = true
 	}
 }

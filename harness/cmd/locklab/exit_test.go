@@ -12,6 +12,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/docker"
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -20,7 +21,7 @@ import (
 	"locklab/reports/result"
 )
 
-func outcome(verdict check.Result, interrupted bool) judge.Outcome {
+func outcome(verdict evidence.Result, interrupted bool) judge.Outcome {
 	return judge.Outcome{
 		Dir:         "run",
 		Result:      result.Result{Verdict: verdict, Partial: interrupted},
@@ -31,8 +32,8 @@ func outcome(verdict check.Result, interrupted bool) judge.Outcome {
 
 // missed is a run that missed a threshold although its checks passed, as far as they could judge.
 func missed(interrupted bool) judge.Outcome {
-	out := outcome(check.Pass, interrupted)
-	out.Result.Verdict = check.Fail
+	out := outcome(evidence.Pass, interrupted)
+	out.Result.Verdict = evidence.Fail
 	return out
 }
 
@@ -50,26 +51,26 @@ func TestExitCodes(t *testing.T) {
 		want int
 	}{
 		{"slower", judge.Outcome{}, slower, exitRegression},
-		{"pass", outcome(check.Pass, false), nil, exitOK},
-		{"violation", outcome(check.Fail, false), nil, exitViolation},
-		{"violation, then interrupted", outcome(check.Fail, true), wrapped(run.ErrInterrupted), exitViolation},
-		{"violation, then broken", outcome(check.Fail, false), broken, exitViolation},
-		{"unknown", outcome(check.Unknown, false), nil, exitUnknown},
-		{"unknown and interrupted", outcome(check.Unknown, true), wrapped(run.ErrInterrupted), exitInterrupted},
-		{"an interrupted run, checked later", outcome(check.Unknown, true), nil, exitInterrupted},
+		{"pass", outcome(evidence.Pass, false), nil, exitOK},
+		{"violation", outcome(evidence.Fail, false), nil, exitViolation},
+		{"violation, then interrupted", outcome(evidence.Fail, true), wrapped(run.ErrInterrupted), exitViolation},
+		{"violation, then broken", outcome(evidence.Fail, false), broken, exitViolation},
+		{"unknown", outcome(evidence.Unknown, false), nil, exitUnknown},
+		{"unknown and interrupted", outcome(evidence.Unknown, true), wrapped(run.ErrInterrupted), exitInterrupted},
+		{"an interrupted run, checked later", outcome(evidence.Unknown, true), nil, exitInterrupted},
 		{"threshold missed", missed(false), nil, exitThreshold},
 		{"threshold missed and interrupted", missed(true), nil, exitInterrupted},
 		{"threshold missed, then broken", missed(false), broken, exitHarness},
-		{"pass, but the lab did not come down", outcome(check.Pass, false), broken, exitHarness},
+		{"pass, but the lab did not come down", outcome(evidence.Pass, false), broken, exitHarness},
 		{"interrupted before anything was recorded", judge.Outcome{}, wrapped(run.ErrInterrupted), exitInterrupted},
 		{"a fault that is known not to be supported", judge.Outcome{}, wrapped(chaos.ErrUnsupported), exitEnvironment},
 		{"no engine", judge.Outcome{}, wrapped(docker.ErrNoEngine), exitEnvironment},
 		{"no image", judge.Outcome{}, wrapped(docker.ErrNoImage), exitEnvironment},
 		{"an ensemble that does not form", judge.Outcome{}, wrapped(ensembles.ErrNotFormed), exitEnvironment},
 		{"an engine that does not answer in time", judge.Outcome{}, wrapped(ensembles.ErrTooSlow), exitEnvironment},
-		{"no space", outcome(check.Unknown, false), wrapped(&fs.PathError{Op: "write", Err: syscall.ENOSPC}),
+		{"no space", outcome(evidence.Unknown, false), wrapped(&fs.PathError{Op: "write", Err: syscall.ENOSPC}),
 			exitEnvironment},
-		{"the lock's calls do not return", outcome(check.Unknown, false), wrapped(run.ErrBrokeOff), exitUnknown},
+		{"the lock's calls do not return", outcome(evidence.Unknown, false), wrapped(run.ErrBrokeOff), exitUnknown},
 		{"directory in use", judge.Outcome{}, wrapped(rundir.ErrDirInUse), exitInput},
 		{"no run", judge.Outcome{}, wrapped(rundir.ErrNoRun), exitInput},
 		{"bad input", judge.Outcome{}, wrapped(&scenario.InputError{Msg: "bad"}), exitInput},
@@ -96,7 +97,7 @@ func TestExitCodes(t *testing.T) {
 // An error is still printed if there is a verdict as well.
 func TestErrorIsShownBesideAVerdict(t *testing.T) {
 	broken := errors.New("broken")
-	if _, shown := codeOf(conclude(outcome(check.Fail, false), broken)); !errors.Is(shown, broken) {
+	if _, shown := codeOf(conclude(outcome(evidence.Fail, false), broken)); !errors.Is(shown, broken) {
 		t.Errorf("shown: %v", shown)
 	}
 }

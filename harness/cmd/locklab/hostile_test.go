@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/reports/export"
 	"locklab/reports/result"
@@ -167,7 +167,7 @@ func TestHostileComparison(t *testing.T) {
 	}
 	violated := func(r *result.Result) {
 		spoil(r)
-		r.Verdict, r.Checks[0].Outcome = check.Fail, check.Fail
+		r.Verdict, r.Checks[0].Outcome = evidence.Fail, evidence.Fail
 	}
 	realRuns(t, dir, "base", samplePairs, spoil)
 	realRuns(t, dir, "head", samplePairs, violated)

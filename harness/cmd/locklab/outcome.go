@@ -11,7 +11,7 @@ import (
 	"text/template"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/series"
@@ -36,19 +36,19 @@ func tell(std streams, out judge.Outcome, asJSON bool, err error) error {
 
 // tellThresholds says which thresholds were missed or cannot be judged. The result beside it may have gone to a file.
 func tellThresholds(w io.Writer, all []result.ThresholdLine) {
-	n := map[check.Result]int{}
+	n := map[evidence.Result]int{}
 	for _, t := range all {
 		n[t.Verdict]++
 		switch t.Verdict {
-		case check.Pass:
-		case check.Fail:
+		case evidence.Pass:
+		case evidence.Fail:
 			fmt.Fprintf(w, "threshold missed: %s: %s\n", t.Expr, t.Reason)
 		default:
 			fmt.Fprintf(w, "threshold unknown: %s: %s\n", t.Expr, t.Reason)
 		}
 	}
 	if len(all) > 0 {
-		fmt.Fprintf(w, "thresholds: %d met, %d missed, %d unknown\n", n[check.Pass], n[check.Fail], n[check.Unknown])
+		fmt.Fprintf(w, "thresholds: %d met, %d missed, %d unknown\n", n[evidence.Pass], n[evidence.Fail], n[evidence.Unknown])
 	}
 }
 
@@ -68,12 +68,12 @@ var forms = template.Must(template.New("").Funcs(template.FuncMap{
 	},
 	"join":     func(all []string) string { return strings.Join(all, ", ") },
 	"attempts": func(r series.Reproduction) string { return words.Count(int64(r.Attempts), "attempt") },
-	"judged":   func(r series.Reproduction) *check.Verdict { return r.Outcome.Report.Check(string(r.Bug.Check)) },
+	"judged":   func(r series.Reproduction) *evidence.Verdict { return r.Outcome.Report.Check(string(r.Bug.Check)) },
 	"report":   rundir.ReportPath, "timeline": rundir.TimelinePath,
 	"digits": func(v *float64) string { return words.Digits3(*v) },
 	"kib":    func(n *int64) int64 { return *n >> 10 },
-	"met": func(v check.Result) string {
-		return map[check.Result]string{check.Pass: "yes", check.Fail: "no", check.Unknown: "unknown"}[v]
+	"met": func(v evidence.Result) string {
+		return map[evidence.Result]string{evidence.Pass: "yes", evidence.Fail: "no", evidence.Unknown: "unknown"}[v]
 	},
 	"phases": func() []string {
 		return []string{measure.PhaseAcquire, measure.PhaseService, measure.PhaseHandoff, measure.PhaseHold,

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/reports/measure"
 	"locklab/reports/result"
@@ -14,7 +14,7 @@ import (
 func TestOutcomeOnTheTerminal(t *testing.T) {
 	var b strings.Builder
 	printOutcome(&b, judge.Outcome{Dir: "d", Result: result.Result{Outcome: result.DamageShown, Headline: "Two at once.",
-		Sometimes: []check.ConditionCount{
+		Sometimes: []evidence.ConditionCount{
 			{Condition: "overlap", Means: "two at once", Met: true, Count: new(int64(3))},
 			{Condition: "stale-access", Means: "a stale access"},
 		}}})

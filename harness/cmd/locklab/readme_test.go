@@ -16,6 +16,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/scenario"
 	"locklab/recipes/broken"
 	"locklab/reports/export"
@@ -252,7 +253,7 @@ func TestReadmeListsTheChecks(t *testing.T) {
 		fmt.Fprintf(&checks, "| `%s` | %s |\n", c.Name, sentence(c.Asks))
 	}
 	counters.WriteString("| number | what it counts | check |\n|---|---|---|\n")
-	for _, c := range check.Counters() {
+	for _, c := range evidence.Counters() {
 		fmt.Fprintf(&counters, "| `%s` | %s | `%s` |\n", c.Name, c.Means, c.Check)
 	}
 	inManual(t, "harness/README.md", "checks", checks.String())

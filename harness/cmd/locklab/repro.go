@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/series"
@@ -148,12 +148,12 @@ func listBugs(w io.Writer, asJSON bool) error {
 // A reproduced is an element of what repro NAME --json and repro --all --json print.
 type reproduced struct {
 	listedBug
-	Caught   bool           `json:"caught"`
-	Attempts int            `json:"attempts"`
-	Finding  *check.Finding `json:"finding"` // null if the bug was not caught
-	Dir      string         `json:"dir"`     // of the last attempt
-	Report   string         `json:"report"`
-	Timeline string         `json:"timeline"`
+	Caught   bool              `json:"caught"`
+	Attempts int               `json:"attempts"`
+	Finding  *evidence.Finding `json:"finding"` // null if the bug was not caught
+	Dir      string            `json:"dir"`     // of the last attempt
+	Report   string            `json:"report"`
+	Timeline string            `json:"timeline"`
 }
 
 func printReproductionsJSON(w io.Writer, done []series.Reproduction) error {

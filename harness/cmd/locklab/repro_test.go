@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/series"
@@ -23,9 +23,9 @@ func reproduction(t *testing.T, name string, shown bool) series.Reproduction {
 		t.Fatal(name)
 	}
 	r := series.Reproduction{Bug: bug, Attempts: 2, Outcome: judge.Outcome{Dir: "runs/x/attempt-2"}}
-	r.Outcome.Report.Checks = []check.Verdict{{Name: string(bug.Check), Result: check.Pass, Summary: "all moved on"}}
+	r.Outcome.Report.Checks = []evidence.Verdict{{Name: string(bug.Check), Result: evidence.Pass, Summary: "all moved on"}}
 	if shown {
-		r.Finding = &check.Finding{Kind: check.Kind(bug.Kinds[0]), Text: "it got stuck", Zxids: []string{"0x1", "0x2"}}
+		r.Finding = &evidence.Finding{Kind: evidence.Kind(bug.Kinds[0]), Text: "it got stuck", Zxids: []string{"0x1", "0x2"}}
 	}
 	return r
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/run"
 	"locklab/reports/capacity"
 	"locklab/reports/sweep"
@@ -12,17 +12,17 @@ import (
 
 // A sweep ends like its worst run, except that a search is meant to find rates that are too high.
 func TestConcludeSweep(t *testing.T) {
-	point := func(v check.Result, violation bool) sweep.Point {
+	point := func(v evidence.Result, violation bool) sweep.Point {
 		return sweep.Point{Verdict: v, Violation: violation}
 	}
-	pass, missed, unknown, violation := point(check.Pass, false), point(
-		check.Fail,
+	pass, missed, unknown, violation := point(evidence.Pass, false), point(
+		evidence.Fail,
 		false,
-	), point(check.Unknown, false), point(
-		check.Fail,
+	), point(evidence.Unknown, false), point(
+		evidence.Fail,
 		true,
 	)
-	found := point(check.Fail, false)
+	found := point(evidence.Fail, false)
 	rate := 1.0
 	found.Limit = &capacity.Limit{
 		Lower:  &rate,

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -112,7 +112,7 @@ func (b *benchmark) runs(ctx context.Context) error {
 		p := Progress{Side: t.Side, Name: t.Dir(), Outcome: out, Done: i + 1, Turns: len(turns),
 			Left: each * time.Duration(len(turns)-i-1)}
 		enough := false
-		violated = violated || t.Side == Head && out.Report.Verdict == check.Fail
+		violated = violated || t.Side == Head && out.Report.Verdict == evidence.Fail
 		if b.config.Budget > 0 {
 			p.Turns, p.Left = 0, max(0, b.config.Budget-time.Since(b.begun))
 			if i%2 == 1 {
@@ -139,7 +139,7 @@ func (b *benchmark) one(ctx context.Context, t Turn, name string) (judge.Outcome
 	if err == nil || out.Dir == "" {
 		return out, err
 	}
-	if out.Report.Verdict == check.Fail {
+	if out.Report.Verdict == evidence.Fail {
 		b.report(Progress{Side: t.Side, Name: name, Outcome: out, WarmUp: true}) // the violation counts all the same
 	}
 	err = fmt.Errorf("%s: %w", name, err)

@@ -16,6 +16,7 @@ import (
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/recipes"
 	"locklab/recipes/broken"
@@ -129,11 +130,11 @@ func (s *stage) judged() check.Report {
 	s.note(history.Event{Process: "harness", Op: history.OpEnd, Detail: string(history.EndComplete)})
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return check.Run(history.NewLog(s.events), check.Facts{
-		Tokens: true, Exclusive: true, Clients: len(s.clients), Guard: check.GuardNone,
+	return check.Run(history.NewLog(s.events), evidence.Facts{
+		Tokens: true, Exclusive: true, Clients: len(s.clients), Guard: evidence.GuardNone,
 		SessionTimeout: s.timeout, Tick: tick,
-		Natures: map[string]check.FaultNature{"partition": {Cause: "partition", SilencesLeader: true}},
-		Servers: &check.ServerLog{Ensemble: []string{"zk1"}, Servers: []string{"zk1"},
+		Natures: map[string]evidence.FaultNature{"partition": {Cause: "partition", SilencesLeader: true}},
+		Servers: &evidence.ServerLog{Ensemble: []string{"zk1"}, Servers: []string{"zk1"},
 			History: nodes.Replay(slices.Values(s.txns))},
 	})
 }
@@ -273,17 +274,18 @@ func TestEachLockIsCaught(t *testing.T) {
 		text  string
 	}{
 		"stale-list": {func(s *stage) { s.contend(8, time.Millisecond, 0, manyGrants) },
-			check.BeliefExclusion, "overlap", alive},
-		"late-delete": {func(s *stage) { s.contend(4, 2*late, 0, manyGrants) }, check.BeliefExclusion, "overlap", alive},
+			evidence.BeliefExclusion, "overlap", alive},
+		"late-delete": {func(s *stage) { s.contend(4, 2*late, 0, manyGrants) }, evidence.BeliefExclusion, "overlap", alive},
 		"early-grant": {func(s *stage) { s.contend(4, time.Millisecond, 0, manyGrants) },
-			check.BeliefExclusion, "overlap", ""}, // its tokens are as wrong as it is
+			evidence.BeliefExclusion, "overlap", ""}, // its tokens are as wrong as it is
 		"missing-predecessor": {func(s *stage) { s.contend(8, 4*time.Millisecond, 10*time.Millisecond, manyGrants) },
-			check.BeliefExclusion, "overlap", ""},
-		"wall-lease":     {func(s *stage) { s.superseded(false) }, check.BeliefExclusion, "overlap", alive},
-		"data-version":   {func(s *stage) { s.superseded(false) }, check.BeliefExclusion, "overlap", alive},
-		"recreated":      {func(s *stage) { s.superseded(true) }, check.BeliefExclusion, "overlap", "must have learned by"},
-		"cut-off-waiter": {cutOff, check.BeliefExclusion, "overlap", ""},
-		"persistent":     {leaveBehind, check.Liveness, "stall", ""},
+			evidence.BeliefExclusion, "overlap", ""},
+		"wall-lease":   {func(s *stage) { s.superseded(false) }, evidence.BeliefExclusion, "overlap", alive},
+		"data-version": {func(s *stage) { s.superseded(false) }, evidence.BeliefExclusion, "overlap", alive},
+		"recreated": {func(s *stage) { s.superseded(true) }, evidence.BeliefExclusion, "overlap",
+			"must have learned by"},
+		"cut-off-waiter": {cutOff, evidence.BeliefExclusion, "overlap", ""},
+		"persistent":     {leaveBehind, evidence.Liveness, "stall", ""},
 		"lowest-session": {func(s *stage) { s.contend(8, 5*time.Millisecond, 0, 60) }, "", "", "never got a lock"},
 		"sound":          {func(s *stage) { s.contend(8, time.Millisecond, 20*time.Millisecond, 300) }, "", "", ""},
 	}

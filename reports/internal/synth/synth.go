@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/harness/check"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -256,18 +257,19 @@ func RunOf(events []history.Event, sc scenario.Scenario) *rundir.Run {
 }
 
 // Act2Run is the demonstration, with a guard that fences or without one.
-func Act2Run(fenced bool) (*rundir.Run, check.Facts) {
+func Act2Run(fenced bool) (*rundir.Run, evidence.Facts) {
 	guard := "none"
 	if fenced {
-		guard = check.GuardFencing
+		guard = evidence.GuardFencing
 	}
-	facts := check.Facts{Tokens: true, Queue: true, Exclusive: true, Guard: guard, SessionTimeout: 2 * time.Second,
-		Tick:        500 * time.Millisecond,
-		Expect:      map[string]check.Expectation{check.BeliefExclusion: check.ExpectFail, check.Effect: check.ExpectFail},
+	facts := evidence.Facts{Tokens: true, Queue: true, Exclusive: true, Guard: guard, SessionTimeout: 2 * time.Second,
+		Tick: 500 * time.Millisecond,
+		Expect: map[string]evidence.Expectation{evidence.BeliefExclusion: evidence.ExpectFail,
+			evidence.Effect: evidence.ExpectFail},
 		MinAcquired: 5,
-		Faults:      []check.PlannedFault{{ID: "f1", Kind: "pause", Target: "c1", HitsHolder: true}}}
+		Faults:      []evidence.PlannedFault{{ID: "f1", Kind: "pause", Target: "c1", HitsHolder: true}}}
 	if fenced {
-		facts.Expect[check.Effect] = check.ExpectPass
+		facts.Expect[evidence.Effect] = evidence.ExpectPass
 	}
 	run := RunOf(act2(fenced), scenario.Scenario{
 		Name:    "paused-holder",
@@ -284,7 +286,7 @@ func Act2Run(fenced bool) (*rundir.Run, check.Facts) {
 }
 
 // BusyRun is the run of [Busy].
-func BusyRun(n int, seconds float64, withFaults bool) (*rundir.Run, check.Facts) {
+func BusyRun(n int, seconds float64, withFaults bool) (*rundir.Run, evidence.Facts) {
 	run := RunOf(Busy(n, seconds, withFaults), scenario.Scenario{
 		Name: "contended", Recipe: "mutex", Guard: "none", Seed: 1,
 		Clients: n, ClientProcesses: (n + 7) / 8, Locks: 1,
@@ -292,12 +294,12 @@ func BusyRun(n int, seconds float64, withFaults bool) (*rundir.Run, check.Facts)
 		Storage: "disk", Servers: 3, Drain: scenario.DrainFinish, Load: workloads.Load{Arrivals: workloads.Closed},
 	})
 	run.Env = rundir.Env{Lab: "docker", ZooKeeper: "3.8.0"}
-	return run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Guard: "none",
+	return run, evidence.Facts{Tokens: true, Queue: true, Exclusive: true, Guard: "none",
 		SessionTimeout: 4 * time.Second, Tick: time.Second}
 }
 
 // StormRun is a run with a fault every second, and waits that time out.
-func StormRun() (*rundir.Run, check.Facts) {
+func StormRun() (*rundir.Run, evidence.Facts) {
 	s := &Synth{events: Busy(24, 20, false)}
 	for i := range 9 {
 		from := 5000 + float64(i)*2000
@@ -311,11 +313,11 @@ func StormRun() (*rundir.Run, check.Facts) {
 			Kind: history.Fail, Detail: "context deadline exceeded"})
 	}
 	run := RunOf(s.Sorted(), scenario.Scenario{Name: "storm", Load: workloads.Load{Arrivals: workloads.Closed}})
-	return run, check.Facts{Exclusive: true, Tokens: true}
+	return run, evidence.Facts{Exclusive: true, Tokens: true}
 }
 
 // UnlockedRun is a run without any lock, in which all clients hold at once.
-func UnlockedRun() (*rundir.Run, check.Facts) {
+func UnlockedRun() (*rundir.Run, evidence.Facts) {
 	s := &Synth{}
 	rng := rand.New(rand.NewPCG(3, 4))
 	s.Phase(0, history.PhaseMeasure)
@@ -333,7 +335,7 @@ func UnlockedRun() (*rundir.Run, check.Facts) {
 	s.Phase(1600, history.PhaseDrain)
 	run := RunOf(s.Sorted(), scenario.Scenario{Name: "unlocked", Recipe: "none",
 		Load: workloads.Load{Arrivals: workloads.Closed}})
-	return run, check.Facts{Expect: map[string]check.Expectation{check.BeliefExclusion: check.ExpectFail}}
+	return run, evidence.Facts{Expect: map[string]evidence.Expectation{evidence.BeliefExclusion: evidence.ExpectFail}}
 }
 
 // sharedRun is a run in which c1 is stopped from 1.01 s to 3.9 s while it holds, and others get the lock meanwhile.
@@ -367,20 +369,21 @@ func sharedRun(all []Acq, victim Acq, op history.Op) []history.Event {
 	return s.Sorted()
 }
 
-func sharedFault(events []history.Event, permits int, name string) (*rundir.Run, check.Facts) {
+func sharedFault(events []history.Event, permits int, name string) (*rundir.Run, evidence.Facts) {
 	run := RunOf(events, scenario.Scenario{
 		Name: name, Recipe: "rw", Guard: "none", Seed: 7,
 		Clients: 5, ClientProcesses: 5, Locks: 1,
 		SessionTimeout: 2 * time.Second, Tick: 500 * time.Millisecond, Load: workloads.Load{Arrivals: workloads.Closed},
 	})
-	return run, check.Facts{Tokens: true, Queue: true, Exclusive: true, Permits: permits, Guard: "none",
+	return run, evidence.Facts{Tokens: true, Queue: true, Exclusive: true, Permits: permits, Guard: "none",
 		SessionTimeout: 2 * time.Second, Tick: 500 * time.Millisecond, MinAcquired: 5,
-		Expect: map[string]check.Expectation{check.BeliefExclusion: check.ExpectFail, check.Effect: check.ExpectAny},
-		Faults: []check.PlannedFault{{ID: "f1", Kind: "pause", Target: "c1", HitsHolder: true}}}
+		Expect: map[string]evidence.Expectation{evidence.BeliefExclusion: evidence.ExpectFail,
+			evidence.Effect: evidence.ExpectAny},
+		Faults: []evidence.PlannedFault{{ID: "f1", Kind: "pause", Target: "c1", HitsHolder: true}}}
 }
 
 // ReadWriteRun is a run in which c1 is stopped while it writes. Readers, a writer and readers follow.
-func ReadWriteRun() (*rundir.Run, check.Facts) {
+func ReadWriteRun() (*rundir.Run, evidence.Facts) {
 	r, w := history.ModeRead, history.ModeWrite
 	return sharedFault(sharedRun([]Acq{
 		{mode: r, Client: "c2/1", N: 1, Token: 11, Invoke: 420, Granted: 440, Release: 800},
@@ -397,7 +400,7 @@ func ReadWriteRun() (*rundir.Run, check.Facts) {
 }
 
 // SemaphoreRun is a run of two permits. c1 has one when it is stopped, and two other clients have both in the end.
-func SemaphoreRun() (*rundir.Run, check.Facts) {
+func SemaphoreRun() (*rundir.Run, evidence.Facts) {
 	p := history.ModePermit
 	return sharedFault(sharedRun([]Acq{
 		{mode: p, Client: "c2/1", N: 1, Token: 11, slot: 0, Invoke: 420, Granted: 440, Release: 800},
@@ -417,23 +420,23 @@ func SemaphoreRun() (*rundir.Run, check.Facts) {
 func JudgedRun() (*rundir.Run, check.Report) {
 	events := act2(false)
 	rep := check.Report{
-		Verdict: check.Pass,
-		Checks: []check.Verdict{
-			{Name: check.ServiceExclusion, Expected: check.ExpectPass, Result: check.NotApplicable,
+		Verdict: evidence.Pass,
+		Checks: []evidence.Verdict{
+			{Name: evidence.ServiceExclusion, Expected: evidence.ExpectPass, Result: evidence.NotApplicable,
 				Summary: "the transaction logs were not read"},
-			{Name: check.BeliefExclusion, Expected: check.ExpectFail, Result: check.Fail, Count: 1,
+			{Name: evidence.BeliefExclusion, Expected: evidence.ExpectFail, Result: evidence.Fail, Count: 1,
 				Summary: "one overlap, explained",
-				Findings: []check.Finding{{Kind: check.KindOverlap, Lock: TheLock, At: Ms(3300), Until: Ms(3420),
+				Findings: []evidence.Finding{{Kind: evidence.KindOverlap, Lock: TheLock, At: Ms(3300), Until: Ms(3420),
 					Clients: []string{"c1/1", "c2/1"}, Tokens: []int64{15, 16},
 					Cause: "pause", Fault: "f1", Explained: true, Text: "c1/1 and c2/1 both believed that they held <the lock>",
 					Events: events[:2]}}},
-			{Name: check.Effect, Expected: check.ExpectFail, Result: check.Fail, Count: 1, Summary: "one update lost"},
-			{Name: check.Fairness, Expected: check.ExpectPass, Result: check.Pass, Summary: "in order"},
+			{Name: evidence.Effect, Expected: evidence.ExpectFail, Result: evidence.Fail, Count: 1, Summary: "one update lost"},
+			{Name: evidence.Fairness, Expected: evidence.ExpectPass, Result: evidence.Pass, Summary: "in order"},
 		},
-		Safety: check.Safety{Overlaps: new(int64(1)), OverlapsUnexplained: new(int64(0)), MaxOverlapNs: new(Ms(120)),
+		Safety: evidence.Safety{Overlaps: new(int64(1)), OverlapsUnexplained: new(int64(0)), MaxOverlapNs: new(Ms(120)),
 			StaleAccepted: new(int64(1)), StaleRejected: new(int64(0)),
 			LateAccepted: new(int64(0)), LostUpdates: new(int64(1)), FalseRejections: new(int64(0))},
-		Faults: []check.FaultRecord{{ID: "f1", Kind: "pause", Target: "c1", RequestedNs: new(Ms(1008)),
+		Faults: []evidence.FaultRecord{{ID: "f1", Kind: "pause", Target: "c1", RequestedNs: new(Ms(1008)),
 			InjectedNs: new(Ms(1010)), Verified: true,
 			HealedNs: new(Ms(3900)), HealVerified: true}},
 		Warnings: []string{"a warning of the checks"},
