@@ -116,3 +116,16 @@ func (l Look) Words() string {
 	}
 	return strings.Join(all, ", ")
 }
+
+// Looks returns the looks at the servers in the order of time.
+func (l *Log) Looks() []Look {
+	var all []Look
+	for _, e := range l.Of(OpStanding) {
+		if len(all) == 0 || all[len(all)-1].At != e.At {
+			all = append(all, Look{At: e.At})
+		}
+		last := &all[len(all)-1]
+		last.Servers = append(last.Servers, e.Standing())
+	}
+	return all
+}

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"math"
 	"slices"
 	"time"
 
@@ -134,11 +133,8 @@ func (d *Digest) PerhapsStood(a *history.Acquisition, from, until int64) (longes
 
 // AwakeAfter is when a's driver cannot have stood still any more since an instant: it answered, or it was watched.
 func (d *Digest) AwakeAfter(a *history.Acquisition, at int64) int64 {
-	for s := range d.idle(a).Meeting(at, math.MaxInt64) {
-		if s.From <= at {
-			return s.Until
-		}
-		break
+	for s := range d.idle(a).Meeting(at, at+1) {
+		return s.Until
 	}
 	return at
 }
@@ -167,11 +163,10 @@ func (d *Digest) lived(a *history.Acquisition, at int64) bool {
 // unseenLoss is the doubt that one of two holders lost its session to the other because its driver stood still unseen;
 // else it is x.
 func (d *Digest) unseenLoss(first, second *history.Acquisition, x Explanation) Explanation {
-	if y := d.Outage(first, second.Returned); y.Unseen() {
-		return y
-	}
-	if y := d.Outage(second, first.Returned); y.Unseen() {
-		return y
+	for _, y := range []Explanation{d.Outage(first, second.Returned), d.Outage(second, first.Returned)} {
+		if y.Unseen() {
+			return y
+		}
 	}
 	return x
 }

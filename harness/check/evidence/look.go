@@ -10,19 +10,6 @@ import (
 	"locklab/harness/history"
 )
 
-// Looks returns the looks at the servers in the order of time.
-func Looks(events *history.Log) []history.Look {
-	var all []history.Look
-	for _, e := range events.Of(history.OpStanding) {
-		if len(all) == 0 || all[len(all)-1].At != e.At {
-			all = append(all, history.Look{At: e.At})
-		}
-		last := &all[len(all)-1]
-		last.Servers = append(last.Servers, e.Standing())
-	}
-	return all
-}
-
 // An Unserved is a time in which servers that were up did not serve in one way, by the looks at them.
 type Unserved struct {
 	Lack    history.Lack
@@ -81,7 +68,7 @@ func (u *Unserved) String() string {
 // demanded of a lock then. They are found once for all checks, which must not change them.
 func (d *Digest) Unserved() []Span {
 	d.unserved.once.Do(func() {
-		all := Looks(d.Events)
+		all := d.Events.Looks()
 		var times []Span
 		for _, u := range Unserveds(all) {
 			times = append(times, Span{d.lastServed(u.Looks[0].At), min(ServedAfter(&u, all), d.End)})

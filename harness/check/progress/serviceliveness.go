@@ -28,7 +28,7 @@ var ServiceLivenessCheck = evidence.Check{
 func judgeServiceLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	v := evidence.Verdict{}
 	var doubts []string
-	seen := evidence.Looks(d.Events)
+	seen := d.Events.Looks()
 	for _, u := range evidence.Unserveds(seen) {
 		if quiet := serviceQuiet(d, u.Looks[0].At, u.Last().At); quiet < int64(u.Lack.Bound()) {
 			if d.EndedUnserved || u.Last().At == seen[len(seen)-1].At {
