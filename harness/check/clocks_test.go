@@ -76,8 +76,11 @@ func TestTruthfulRunsOnSeveralMachines(t *testing.T) {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
 			var unknown, passed, seen int
+			seeds := slices.Clone(w.seeds)
 			for n := range *truthful / 2 {
-				seed := *firstSeed + uint64(n)
+				seeds = append(seeds, *firstSeed+uint64(n))
+			}
+			for _, seed := range seeds {
 				s := newSimulation(w, seed)
 				s.run()
 				r := rand.New(rand.NewPCG(seed, 11))

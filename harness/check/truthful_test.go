@@ -90,7 +90,9 @@ type truthfulWorkload struct {
 
 var truthfulWorkloads = []truthfulWorkload{
 	{name: "mutex", recipe: "queue", layout: nodes.LayoutQueue,
-		seeds: []uint64{272}}, // a client stood still while it was cut off, and then read an answer from before both
+		// A client stood still while it was cut off, and then read an answer from before both. In the other run, and on
+		// several machines, a session ended as its client read a grant, by clocks that leave open which was first.
+		seeds: []uint64{272, 20136}},
 	{name: "mutex with a fence", recipe: "queue", layout: nodes.LayoutQueue, guard: evidence.GuardFencing},
 	{name: "mutex without logs", recipe: "queue", layout: "none"},
 	{name: "read-write", recipe: "queue", layout: nodes.LayoutReadWrite},

@@ -163,7 +163,7 @@ func (d *Digest) unlessCalm(first, second *history.Acquisition, why string) Expl
 
 // LostUntold explains how a can have lost its hold before its acquire returned.
 func (d *Digest) LostUntold(a *history.Acquisition) Explanation {
-	if at, end := d.EndAtServers(a); end != nil && at <= a.Returned {
+	if at, end := d.EndAtServers(a); end != nil && at-2*d.Transactions.Clock.Err <= a.Returned {
 		if x := d.Ended(a, "", end); x.Explained() || x.Unsure() {
 			return x
 		}
