@@ -22,7 +22,8 @@ func (g *testbed) revivedZnodes(t *testing.T) map[string]history.SessionID {
 		count := map[string]int{}
 		owner := map[string]history.SessionID{}
 		for _, h := range g.stage.ensemble.Servers {
-			if err := h.Agent.CommitWrite(ctx); err != nil {
+			if err := ensembles.Poll(ctx, 100*time.Millisecond, "a write through "+h.Name,
+				func() error { return h.Agent.CommitWrite(ctx) }); err != nil {
 				t.Fatal(err)
 			}
 		}
