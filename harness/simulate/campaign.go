@@ -7,10 +7,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"locklab/harness/check/evidence"
+	"locklab/recipes/broken"
 	"locklab/workloads"
 	"locklab/workloads/lock"
 )
@@ -87,7 +89,7 @@ type Finding struct {
 // The states of a finding.
 const (
 	Fresh = "new"      // no earlier seed showed the same
-	Known = "known"    // an earlier one did, or the recipe has a known bug
+	Known = "known"    // an earlier one did, or it is the known bug of the recipe
 	Gone  = "resolved" // the seed that showed it does not show it any more
 )
 
@@ -165,7 +167,7 @@ func (c *Campaign) Execute(ctx context.Context) (Totals, error) {
 					for i := range o.Findings {
 						f := &o.Findings[i]
 						f.State = Fresh
-						if seen[f.key()] || c.Recipe.Control && f.Violation {
+						if seen[f.key()] || hasBug(c.Recipe, *f) {
 							f.State = Known
 						}
 						seen[f.key()] = true
@@ -193,6 +195,12 @@ func (c *Campaign) Execute(ctx context.Context) (Totals, error) {
 		return t, failed
 	}
 	return t, ctx.Err()
+}
+
+// hasBug reports whether a finding is what the known bug of a recipe shows.
+func hasBug(r lock.Recipe, f Finding) bool {
+	bug, known := broken.Find(strings.TrimPrefix(r.Name, lock.ControlPrefix))
+	return known && r.Control && f.Violation && string(bug.Check) == f.Check && slices.Contains(bug.Kinds, f.Kind)
 }
 
 // Outcome is what the run came to.

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -61,9 +62,9 @@ type Outcome struct {
 // Keep adds an outcome to a directory's.
 func (o Outcome) Keep(dir string) error { return records.Append(filepath.Join(dir, outcomesFile), o) }
 
-// ReadOutcomes reads the outcomes in a directory, in the order in which they were reached. It cuts off a last line
-// that a killed process did not finish. Nobody else may add to them meanwhile.
-func ReadOutcomes(dir string) ([]Outcome, error) {
+// Outcomes reads those of a plan in a directory, in the order in which they were reached. It cuts off a last line that
+// a killed process did not finish. Nobody else may add to them meanwhile.
+func (p *Plan) Outcomes(dir string) ([]Outcome, error) {
 	name := filepath.Join(dir, outcomesFile)
 	text, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -77,6 +78,15 @@ func ReadOutcomes(dir string) ([]Outcome, error) {
 		return nil, err
 	}
 	all, err := records.Read(bytes.NewReader(text), func(o *Outcome) int { return o.Model }, Model)
+	ran := map[string]bool{}
+	for i, o := range all {
+		is := fmt.Sprint(o.Recipe, " ", o.Seed)
+		if ran[is] || !slices.Contains(p.Recipes, o.Recipe) || o.Seed < p.First || o.Seed > p.Last {
+			err = errors.Join(err, fmt.Errorf("line %d: the plan has no seed %d of %s, or another line has it", i+1, o.Seed,
+				o.Recipe))
+		}
+		ran[is] = true
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoSimulation, name, err)
 	}
@@ -84,12 +94,12 @@ func ReadOutcomes(dir string) ([]Outcome, error) {
 }
 
 // Recheck runs the first seed of each violation among earlier outcomes again. What it shows is [Known], and what it
-// does not show any more is [Gone].
-func (c *Campaign) Recheck() (all []Finding) {
+// does not show any more is [Gone]. It returns early if ctx ends.
+func (c *Campaign) Recheck(ctx context.Context) (all []Finding) {
 	seen := map[string]bool{}
 	for _, o := range c.Before {
 		for _, f := range o.Findings {
-			if !f.Violation || seen[f.key()] {
+			if !f.Violation || seen[f.key()] || ctx.Err() != nil {
 				continue
 			}
 			seen[f.key()], f.State = true, Gone

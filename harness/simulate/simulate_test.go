@@ -167,7 +167,7 @@ func TestGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := ReadOutcomes(dir)
+	before, err := plan.Outcomes(dir)
 	if err != nil || len(before) != 5 {
 		t.Fatalf("%d outcomes, %v", len(before), err)
 	}
@@ -176,13 +176,13 @@ func TestGoesOn(t *testing.T) {
 	if got.Took = want.Took; err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
 	}
-	all, err := ReadOutcomes(dir)
+	all, err := plan.Outcomes(dir)
 	if err != nil || len(all) != 6 {
 		t.Errorf("%d outcomes, %v", len(all), err)
 	}
 	for r, want := range map[*lock.Recipe]string{&r: Known, &sound: Gone} {
 		c := campaign(*r, all)
-		for i, f := range c.Recheck() {
+		for i, f := range c.Recheck(t.Context()) {
 			if f.State != want || i > 0 && f.key() == all[0].Findings[0].key() {
 				t.Errorf("%s: %v, want %s", r.Name, f, want)
 			}
@@ -193,6 +193,7 @@ func TestGoesOn(t *testing.T) {
 // A directory of another model, and one with a line that is no outcome, are refused.
 func TestRefusedDirectories(t *testing.T) {
 	dir := t.TempDir()
+	plan := Plan{Recipes: []string{"mutex"}, First: 1, Last: 2}
 	for text, want := range map[string]string{
 		`{"model": 2, "recipes": ["mutex"], "first": 1, "last": 2}`: "made by another model: 2, and this locklab has 3",
 		`{"model": 3, "recipes": [], "first": 1, "last": 2}`:        "it names no recipe or no seed",
@@ -206,13 +207,14 @@ func TestRefusedDirectories(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"{\"model\": 3}\nnonsense\n": "line 2: invalid character",
-		"{\"model\": 2}\n":           "line 1: schema_version is 2, and this locklab reads 3",
+		"{\"model\": 3}\nnonsense\n":                           "line 2: invalid character",
+		"{\"model\": 3, \"recipe\": \"mutex\", \"seed\": 3}\n": "line 1: the plan has no seed 3 of mutex",
+		"{\"model\": 2}\n":                                     "line 1: schema_version is 2, and this locklab reads 3",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, outcomesFile), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ReadOutcomes(dir); !errors.Is(err, ErrNoSimulation) || !strings.Contains(err.Error(), want) {
+		if _, err := plan.Outcomes(dir); !errors.Is(err, ErrNoSimulation) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -238,6 +240,8 @@ func TestBroken(t *testing.T) {
 		totals, err := c.Execute(t.Context())
 		if err != nil || totals.Violations != 1 || len(found) == 0 || found[0].Check != string(evidence.Liveness) {
 			t.Errorf("%s: %+v, %v, %v", name, totals, found, err)
+		} else if found[0].State != Known {
+			t.Errorf("%s has that bug, and the finding is %s", name, found[0].State)
 		}
 	}
 }

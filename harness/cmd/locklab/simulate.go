@@ -54,15 +54,17 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 		if err := plan.Begin(dir); err != nil {
 			return err
 		}
-		if before, err = simulate.ReadOutcomes(dir); err != nil {
+		if before, err = plan.Outcomes(dir); err != nil {
 			return err
 		}
 	}
 	out := simulated{Model: simulate.Model, Findings: []simulate.Finding{}}
 	var e ending
+	var shown bool // there was a violation
 	found := func(f simulate.Finding) {
 		out.Findings = append(out.Findings, f)
-		e.violation = e.violation || f.Violation && f.State != simulate.Gone
+		shown = shown || f.Violation && f.State != simulate.Gone
+		e.violation = e.violation || shown
 		e.unknown = e.unknown || !f.Violation
 		if !c.JSON {
 			fmt.Fprintf(std.Out, "%s\n  %s\n", f, reproduces(f, !plan.Faults))
@@ -80,9 +82,10 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 		if dir != "" {
 			campaign.Done = func(o simulate.Outcome) error { return o.Keep(dir) }
 		}
-		for _, f := range campaign.Recheck() {
+		for _, f := range campaign.Recheck(ctx) {
 			found(f)
 		}
+		shown = false
 		t, err := campaign.Execute(ctx)
 		out.Totals = append(out.Totals, simulate.TotalsFor{Recipe: r.Name, Totals: t})
 		if !c.JSON {
@@ -95,7 +98,7 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 		if e.interrupted = err != nil; e.interrupted {
 			break
 		}
-		if plan.First == plan.Last && t.Violations > 0 {
+		if plan.First == plan.Last && shown {
 			fmt.Fprintln(std.Err, "reducing the run to what the violation needs")
 			x, err := simulate.Shrink(ctx, simulate.Seed(r, plan.First, plan.Faults))
 			if err != nil {
@@ -105,7 +108,7 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 				x.Print(std.Out)
 			}
 		}
-		if c.Stop && e.violation {
+		if c.Stop && shown {
 			break
 		}
 	}
