@@ -164,16 +164,7 @@ func (c *Campaign) Execute(ctx context.Context) (Totals, error) {
 					now := time.Now()
 					o.Took, last = now.Sub(last), now
 					t.add(o.Totals)
-					for i := range o.Findings {
-						f := &o.Findings[i]
-						f.State = Fresh
-						if seen[f.key()] || hasBug(c.Recipe, *f) {
-							f.State = Known
-						}
-						seen[f.key()] = true
-						c.Found(*f)
-						stopped = stopped || f.Violation && c.StopAtFinding
-					}
+					stopped = c.tell(o.Findings, seen) && c.StopAtFinding
 					if c.Done != nil {
 						failed = c.Done(o)
 						stopped = stopped || failed != nil
@@ -195,6 +186,22 @@ func (c *Campaign) Execute(ctx context.Context) (Totals, error) {
 		return t, failed
 	}
 	return t, ctx.Err()
+}
+
+// tell sets the states of findings by those that were seen before, and hands them on. It reports whether there is a
+// violation among them.
+func (c *Campaign) tell(findings []Finding, seen map[string]bool) (violation bool) {
+	for i := range findings {
+		f := &findings[i]
+		f.State = Fresh
+		if seen[f.key()] || hasBug(c.Recipe, *f) {
+			f.State = Known
+		}
+		seen[f.key()] = true
+		c.Found(*f)
+		violation = violation || f.Violation
+	}
+	return violation
 }
 
 // hasBug reports whether a finding is what the known bug of a recipe shows.

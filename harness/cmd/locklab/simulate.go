@@ -65,7 +65,6 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 		out.Findings = append(out.Findings, f)
 		shown = shown || f.Violation && f.State != simulate.Gone
 		e.violation = e.violation || shown
-		e.unknown = e.unknown || !f.Violation
 		if !c.JSON {
 			fmt.Fprintf(std.Out, "%s\n  %s\n", f, reproduces(f, !plan.Faults))
 		}
@@ -123,17 +122,14 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 
 // plan makes the plan, or reads that of the simulation that is continued. The directory is empty if nothing is kept.
 func (c *simulateCmd) plan() (p *simulate.Plan, dir string, err error) {
-	refuse := func(flag, msg, hint string) (*simulate.Plan, string, error) {
-		return nil, "", &scenario.InputError{Flag: flag, Msg: msg, Hint: hint}
-	}
 	switch {
 	case c.Model != 0 && c.Model != simulate.Model:
-		return refuse("--model", fmt.Sprintf("the seed was made by another model: %d, and this locklab has %d", c.Model,
-			simulate.Model), "use the locklab that printed the command")
+		return nil, "", scenario.Refuse("--model", "use the locklab that printed the command",
+			"the seed was made by another model: %d, and this locklab has %d", c.Model, simulate.Model)
 	case c.Resume != "":
 		if c.Seeds != "" || c.Hours != 0 || len(c.Recipe) > 0 || c.NoFaults || c.Out != "" {
-			return refuse("--resume", "the plan is in the directory already",
-				"without --seeds, --hours, --recipe, --no-faults and --out")
+			return nil, "", scenario.Refuse("--resume", "without --seeds, --hours, --recipe, --no-faults and --out",
+				"the plan is in the directory already")
 		}
 		err := checkSeriesDir("simulate --resume", c.Resume, simulate.IsSimulation, simulate.ErrNoSimulation)
 		if err == nil {
@@ -141,7 +137,7 @@ func (c *simulateCmd) plan() (p *simulate.Plan, dir string, err error) {
 		}
 		return p, c.Resume, err
 	case c.Hours < 0 || math.IsNaN(c.Hours) || math.IsInf(c.Hours, 0):
-		return refuse("--hours", fmt.Sprintf("%v session-hours", c.Hours), "such as 1000")
+		return nil, "", scenario.Refuse("--hours", "such as 1000", "%v session-hours", c.Hours)
 	}
 	p = &simulate.Plan{Model: simulate.Model, Recipes: c.Recipe, Hours: c.Hours, Faults: !c.NoFaults}
 	if len(p.Recipes) == 0 {
@@ -200,15 +196,14 @@ func faultsOf(t simulate.Totals) string {
 
 // simulable returns the recipes of these names, or why one of them cannot be simulated.
 func simulable(names []string) (all []lock.Recipe, err error) {
+	hint := "one of " + strings.Join(simulate.Names(), ", ")
 	for _, name := range names {
 		r, known := lock.Find(name)
 		switch {
 		case !known:
-			return nil, &scenario.InputError{Flag: "--recipe", Msg: fmt.Sprintf("no recipe is called %q", name),
-				Hint: "one of " + strings.Join(simulate.Names(), ", ")}
+			return nil, scenario.Refuse("--recipe", hint, "no recipe is called %q", name)
 		case simulate.Refusal(r) != "":
-			return nil, &scenario.InputError{Flag: "--recipe", Msg: name + " cannot be simulated: " + simulate.Refusal(r),
-				Hint: "one of " + strings.Join(simulate.Names(), ", ")}
+			return nil, scenario.Refuse("--recipe", hint, "%s cannot be simulated: %s", name, simulate.Refusal(r))
 		}
 		all = append(all, r)
 	}
@@ -225,16 +220,14 @@ func parseSeeds(text string) (first, last uint64, err error) {
 	if err == nil {
 		last, err = strconv.ParseUint(to, 10, 64)
 	}
-	refused := func(msg string) (uint64, uint64, error) {
-		return 0, 0, &scenario.InputError{Flag: "--seeds", Msg: msg, Hint: "such as 1..1000, or 17"}
-	}
+	const hint = "such as 1..1000, or 17"
 	switch {
 	case err != nil:
-		return refused(fmt.Sprintf("%q is not a range of seeds", text))
+		return 0, 0, scenario.Refuse("--seeds", hint, "%q is not a range of seeds", text)
 	case last < first:
-		return refused(fmt.Sprintf("the range %s is empty", text))
+		return 0, 0, scenario.Refuse("--seeds", hint, "the range %s is empty", text)
 	case last-first >= mostSeeds:
-		return refused(fmt.Sprintf("%d seeds are too many", last-first+1))
+		return 0, 0, scenario.Refuse("--seeds", hint, "%d seeds are too many", last-first+1)
 	}
 	return first, last, nil
 }
