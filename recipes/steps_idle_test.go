@@ -13,7 +13,11 @@ func (st *stage) disturb() (reconnect func()) {
 	st.arm(st.plan)
 	st.w.Refuse(apart)
 	go func() { _ = st.another() }()
-	eventually(st.t, "the fault has happened", func() bool { return st.w.Losses() > 0 || st.subject.Err() != nil })
+	select {
+	case <-st.struck:
+	case <-st.ctx.Done():
+		st.t.Error("the fault did not happen")
+	}
 	if apart {
 		select {
 		case <-down:

@@ -34,6 +34,7 @@ type stage struct {
 	plan                         *plan         // nil if there is no fault
 	rests                        bool          // the client under test waited for a change
 	over                         chan struct{} // closed once the client under test is done
+	struck                       chan struct{} // closed once the fault, and what comes with it, has happened
 	err                          error         // the outcome of the client under test
 }
 
@@ -113,7 +114,8 @@ func (sc *scenario) setUp(t *testing.T, servers []string, observer *Session, p *
 	t.Helper()
 	st := &stage{t: t, sc: sc, plan: p, ctx: within(t), path: lockPath(t), w: wire.New(), servers: servers,
 		observer: observer,
-		queued:   make(chan struct{}), passed: make(chan error, 1), over: make(chan struct{})}
+		queued:   make(chan struct{}), passed: make(chan error, 1), over: make(chan struct{}),
+		struck: make(chan struct{})}
 	st.doing, st.cancel = context.WithCancel(st.ctx)
 	t.Cleanup(st.cancel)
 	if sc.fresh {
@@ -159,6 +161,7 @@ func (st *stage) arm(p *plan) {
 		at = step{wire.OpGetData, 1} // see [stage.disturb]
 	}
 	st.w.Strike(at.op, at.n, p.kind.fault, func() {
+		defer close(st.struck)
 		if p.kind.muteNext {
 			st.w.MuteDials(1)
 		}
