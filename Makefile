@@ -21,7 +21,7 @@ BUILD := CGO_ENABLED=0 $(GO) build -trimpath
 VERSION ?=
 SOURCES := $(shell find harness workloads chaos recipes reports ensembles -name '*.go' -o -name '*.java' -o -name 'logback.xml' -o -name '*.yaml' -o -name 'help*.txt' -o -name 'bugs.json' -o -name '*.tmpl' -o -name '*.css' -o -name '*.js' 2>/dev/null | grep -v /testcluster/) go.mod go.sum
 
-.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench figures gate-curve bench-peers bench-load image images demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock broken-lock
+.PHONY: help build lab release module setup test test-netns test-process test-kubernetes own-cluster in-cluster test-all test-race soak soak-advise lint lint-readme lint-columns lint-lines bench figures versions gate-curve bench-peers bench-load image images demo gallery clean setup-zookeeper setup-race setup-clojure setup-readers setup-chromium curator kazoo zk-lock broken-lock
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -71,7 +71,7 @@ demo: lab ## show a lock that works, one that a pause breaks, and one with fenci
 
 gallery: image curator broken-lock ## make each known bug of a lock show, and print how many the checks caught
 	$(BIN) image 3.8.0 # for the known bug of that version
-	$(BIN) repro --all
+	$(BIN) repro --all --attempts 6
 
 # Where no Docker engine answers, labs are made of network namespaces, with the Java and the ZooKeeper of this machine.
 lab: build ## make sure that labs can be made: an image for Docker or, without Docker, Java and ZooKeeper on this machine
@@ -87,11 +87,15 @@ images: build ## build an image of each version of ZooKeeper that Debian's packa
 	@$(call install,mmdebstrap,mmdebstrap)
 	$(BIN) image all
 
-# To use another Curator than Debian's: LOCKLAB_CURATOR_JARS=… make curator.
-curator: build ## make sure that Apache Curator can be run beside our locks
+# To use another Curator than Debian's: LOCKLAB_CURATOR_JARS=… make curator. Debian 12 has 5.4.0, and 5.7.1 is unpacked
+# from the packages of Debian 13.
+curator: build ## make sure that Apache Curator, 5.7.1 and 5.4.0, can be run beside our locks (a minute, once)
 	@$(call install,javac,openjdk-17-jdk-headless)
-	@if [ -z "$${LOCKLAB_CURATOR_JARS:-}" ]; then $(call install-file,/usr/share/java/curator-recipes.jar,libcurator-recipes-java); fi
+	@if [ -z "$${LOCKLAB_CURATOR_JARS:-}" ]; then \
+		$(call install-file,/usr/share/java/curator-recipes.jar,libcurator-recipes-java); \
+		( $(call install,mmdebstrap,mmdebstrap) ) || true; fi
 	$(BIN) curator
+	@[ -n "$${LOCKLAB_CURATOR_JARS:-}" ] || $(BIN) curator 5.4.0
 
 # kazoo's driver runs in an image of its own, with Debian's Python and kazoo.
 KAZOO_IMAGE := locklab/kazoo:debian
@@ -161,14 +165,14 @@ ALONE_TESTS := ./harness/run ./harness/gate ./harness/series/bench ./harness/ben
 	./ensembles/labtest/... ./ensembles/netns ./ensembles/process ./harness/incluster ./harness/doctor
 # The others whose tests start labs run two at a time.
 LAB_TESTS := ./recipes ./chaos/... ./recipes/curator ./recipes/zksession ./recipes/zktest ./recipes/broken ./ensembles \
-	./ensembles/remote ./ensembles/txnlog ./harness/series
+	./ensembles/remote ./ensembles/txnlog ./harness/inspect ./harness/series
 # The others run beside them, at a lower priority. Nightly ones run afterwards: they compile programs and start JVMs, and
 # the containers of all labs together get no more of the processors from Linux than a single process outside.
 SUITE_ORDER := $(if $(LOCKLAB_TEST_ALL),-after)
 PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/debian ./ensembles/kubernetes ./ensembles/labs \
 	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... ./recipes/zkproto \
 	./recipes/zktest/sim \
-	./harness ./harness/cmd/... ./harness/fail ./harness/inspect ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
+	./harness ./harness/cmd/... ./harness/fail ./harness/records ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
 	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... \
 	./harness/scenario/... ./harness/simulate ./reports/... ./workloads/...
 # Packages that start goroutines are tested with the race detector as well, as far as their tests are short: they leave
@@ -285,7 +289,7 @@ lint-columns: ## check that no line of Go is longer than 120 columns
 # What only tests use is no product: no package of locklab imports it, which a test checks. The aim is 80,000 lines.
 TEST_SUPPORT := ensembles/kubernetes/testcluster ensembles/labtest harness/benchpeers harness/history/historytest \
 	harness/run/testdata recipes/examples recipes/internal/wire reports/figures reports/gatecurve reports/internal
-MOST_LINES := 101639
+MOST_LINES := 103573
 lint-lines: ## count the lines of Go outside tests and what only tests use
 	@n=$$(git ls-files -z -- '*.go' ':!*_test.go' $(TEST_SUPPORT:%=':!%/') | xargs -0 cat -- 2>/dev/null | wc -l); \
 	echo "$$n lines of Go outside tests; at most $(MOST_LINES)"; [ "$$n" -le $(MOST_LINES) ]
@@ -306,9 +310,16 @@ bench-load: build setup-zookeeper ## compare the load that locklab makes with a 
 # round is appended to the figure's records as soon as it is measured; a call goes on where the last one stopped. Commit
 # the records and the manuals.
 FIGURES ?=
-figures: image curator ## measure what the manuals' tables lack, and write them: FIGURES=peers FOR=30m make figures
-	CGO_ENABLED=0 $(GO) run -trimpath ./harness/benchpeers figures -only '$(FIGURES)' -for $(FOR) -machine '$(MACHINE)'
+figures: image curator kazoo ## measure what the manuals' tables lack, and write them: FIGURES=peers FOR=30m make figures
+	CGO_ENABLED=0 $(GO) run -trimpath ./harness/benchpeers figures -only '$(FIGURES)' -for $(FOR) -machine '$(MACHINE)' \
+		-kazoo $(KAZOO_IMAGE)
 	$(GO) test -count=1 -run TestReadmeShowsTheFigures ./harness/cmd/locklab -update
+
+# Each trial is kept as soon as it is made, and a call goes on where the last one stopped. Commit the records and the
+# manual.
+versions: images curator broken-lock ## try each version of ZooKeeper, each Curator with it, and upgrades: FOR=1h make versions
+	CGO_ENABLED=0 $(GO) run -trimpath ./harness/benchpeers versions -for $(FOR)
+	$(GO) test -count=1 -run TestReadmeShowsTheVersions ./harness/cmd/locklab -update
 
 # Comparisons are added to those of the manual, whose table and picture are made again at the end, so they can be made in
 # pieces; commit the file. CURVE=runs/mine.jsonl adds them to another file. No comparison begins that might not end in

@@ -60,7 +60,7 @@ func (r *Run) aim(ctx context.Context, id string, target Target) (aim, error) {
 
 // aimByLeader finds the leader, one of its followers, or all of them.
 func (r *Run) aimByLeader(ctx context.Context, draw *rand.Rand, target Target) (aim, error) {
-	leader, err := r.Ensemble.Leader(ctx)
+	leader, err := r.leader(ctx)
 	if err != nil {
 		return aim{}, fmt.Errorf("%w: %w", ErrNobody, err)
 	}
@@ -76,6 +76,14 @@ func (r *Run) aimByLeader(ctx context.Context, draw *rand.Rand, target Target) (
 		followers = []*ensembles.Host{followers[draw.IntN(len(followers))]}
 	}
 	return aim{hosts: followers, why: why}, nil
+}
+
+// leader returns the server that leads.
+func (r *Run) leader(ctx context.Context) (*ensembles.Host, error) {
+	if r.Leads != nil {
+		return r.Leads(ctx)
+	}
+	return r.Ensemble.Leader(ctx)
 }
 
 // aimStream returns the stream of random numbers of a fault. It differs from the clients' streams and the schedule's.
@@ -116,7 +124,7 @@ func (r *Run) recordAim(ctx context.Context, id string, f Fault, a aim) error {
 	leads := false
 	if slices.ContainsFunc(a.hosts, func(h *ensembles.Host) bool { return h.Role == ensembles.Server }) {
 		ctx, cancel := context.WithTimeout(ctx, leaderCap)
-		leader, err := r.Ensemble.Leader(ctx)
+		leader, err := r.leader(ctx)
 		cancel()
 		if err == nil && slices.Contains(a.hosts, leader) {
 			leads = true

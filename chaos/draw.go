@@ -104,6 +104,12 @@ func (d *drawer) drawable(lacking map[string]string) []WeightedKind {
 	return able
 }
 
+// DrawsRelayed reports whether random faults may be of a kind that acts on the relays of clients.
+func (p *Planned) DrawsRelayed() bool {
+	all := (&drawer{Planned: p}).drawable(nil)
+	return p.Drawn() && slices.ContainsFunc(all, func(w WeightedKind) bool { return KindOf(w.Kind).Relayed != nil })
+}
+
 // one draws a fault that begins at that time, if one fits.
 func (d *drawer) one(kinds []WeightedKind, at time.Duration) {
 	d.some(kinds, at, func(Fault) bool { return true })

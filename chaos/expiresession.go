@@ -16,7 +16,7 @@ func expireSessionKind() Kind {
 		Momentary: true, Triggers: true, Slot: slotProcess, Room: 2 * time.Second, Word: "dump",
 		Nature: evidence.FaultNature{Cause: evidence.CauseAdministrator, EndsSessions: true},
 		Does: "a second connection closes the client's session by its id and password, so that the session really " +
-			"ends; at a time, or by a trigger inside the critical section",
+			"ends; at a time, or by a `trigger`",
 		Verified: "no server knows the session any more",
 		Examples: []string{"target: c1"},
 		check:    checkOwnSession,

@@ -57,7 +57,7 @@ type Fault struct {
 	// Linger is how much longer it lasts once Until has come; 0 without Until.
 	Linger time.Duration `key:"linger" help:"how much longer it lasts once until has come"`
 
-	Expect string `key:"expect" help:"what must happen to its victim's session" enum:"expiry"`
+	Expect string `key:"expect" help:"refuse a length too short for its victim's session to expire" enum:"expiry"`
 }
 
 // MaxFaults bounds how many faults a scenario names, and how often one of them is repeated.

@@ -78,7 +78,7 @@ func (r *Run) peersOf(ctx context.Context, i injection) ([]*ensembles.Host, erro
 	case FromClients:
 		all = r.Clients
 	case FromLeader:
-		leader, err := r.Ensemble.Leader(ctx)
+		leader, err := r.leader(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNobody, err)
 		}

@@ -43,7 +43,7 @@ func lossKind() Kind {
 // lossParams are the keys that only a loss has.
 type lossParams struct {
 	LinkParams
-	Loss lossShare `key:"loss" help:"the share of packets that are lost, in each direction" required:"true"`
+	Loss lossShare `key:"loss" help:"the share of packets that are lost in each direction, such as 0.3" required:"true"`
 }
 
 func (p lossParams) delays() time.Duration {

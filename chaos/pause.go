@@ -16,7 +16,7 @@ func pauseKind() Kind {
 		Outage: true, Triggers: true, Slot: slotProcess, Shared: true,
 		Nature: evidence.FaultNature{SilencesLeader: true},
 		Does: "SIGSTOP of a client process, a server or the resource, and SIGCONT to heal; at a time, or by a " +
-			"trigger inside the critical section (`between-read-and-write`, `before-write`, `between-reads`, `within-hold`)",
+			"`trigger`",
 		Verified: "every thread of the process is stopped; after healing, the process runs",
 		Examples: []string{"target: c1", "target: zk1"},
 		injector: onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {

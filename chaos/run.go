@@ -42,10 +42,25 @@ type Run struct {
 	Relay func(client, server *ensembles.Host) (at netip.AddrPort, ok bool)
 	// Away returns the clients that have lost their connection, of the processes that run.
 	Away func() []string
+	// Leads returns the server that leads; nil = the ensemble is asked.
+	Leads func(context.Context) (*ensembles.Host, error)
+	// Simulated, if it is set, makes the injector of a strike, in the place of the kind's own.
+	Simulated func(Strike) (Injector, error)
 
 	slots      slots
 	shares     shares
 	reconnects reconnects
+}
+
+// A Strike is a fault that is to be injected into one host of a simulation.
+type Strike struct {
+	Fault
+	ID   string
+	Host string
+	// Hosts are all hosts that the fault is injected into.
+	Hosts []string
+	// Client is the client of the host that the fault is aimed at, or the host's first.
+	Client string
 }
 
 // A Witness knows what has been seen of a run so far.
@@ -180,6 +195,14 @@ func (r *Run) injector(id string, f Fault, a aim) (Injector, error) {
 	}
 	i := injection{Fault: f, id: id, hosts: a.hosts, client: a.client}
 	name := k.Name + " " + strings.Join(hostNames(a.hosts), ",")
+	if r.Simulated != nil {
+		simulated := *k
+		k = &simulated
+		k.Triggers = true
+		k.injector = onEach(func(r *Run, i injection, h *ensembles.Host) (Injector, error) {
+			return r.Simulated(Strike{i.Fault, i.id, h.Name, hostNames(i.hosts), i.clientOf(h)})
+		})
+	}
 	if f.Trigger == "" || k.Triggers {
 		injector, err := k.injector(r, i)
 		if err != nil {

@@ -27,6 +27,10 @@ func Schema() settings.Schema {
 				settings.Schema{"not": given("every")}),
 		},
 		{
+			"if":   allOfSchemas(given("until"), settings.Schema{"not": given("trigger")}),
+			"then": settings.Schema{"properties": settings.Schema{"target": settings.Schema{"const": TargetHolder}}},
+		},
+		{
 			"if": settings.Schema{
 				"properties": settings.Schema{"expect": settings.Schema{"const": ExpectExpiry}},
 				"required":   []string{"expect"},
@@ -42,7 +46,6 @@ func Schema() settings.Schema {
 		"allOf": rules,
 		"dependentRequired": settings.Schema{
 			"linger": []string{"until"},
-			"until":  []string{"trigger"},
 		},
 	}
 }

@@ -19,10 +19,10 @@ func upgradeKind() Kind {
 		NotDrawn: true, // a schedule has no version to draw
 		Nature:   evidence.FaultNature{Cause: causeKill, HampersLeader: true, Lingers: true},
 		Does: "replaces the ZooKeeper of every server by the version `to`, one server after the other and the leader " +
-			"last; each server stops in an orderly way and has rejoined the ensemble before the next one stops. Nothing " +
-			"brings the version before back, and an upgrade that has begun is completed",
-		Verified: "the first server tells another version than before; after that, the ensemble is whole and commits " +
-			"writes through each server, and all servers tell that version",
+			"last; each server stops in an orderly way and has rejoined the ensemble before the next one stops. Healing " +
+			"does not go back, and an upgrade that has begun is completed",
+		Verified: "the first server reports a different version than before; after that, the ensemble is whole and " +
+			"commits writes through each server, and all servers report that version",
 		Examples: []string{"target: all, to: " + ensembles.DefaultVersion},
 		Params:   upgradeParams{},
 		check:    checkUpgrade,
@@ -34,7 +34,7 @@ func upgradeKind() Kind {
 
 // upgradeParams are the keys that only an upgrade has.
 type upgradeParams struct {
-	To version `key:"to" help:"the version that servers get: an image, a directory, or default" required:"true"`
+	To version `key:"to" help:"the version that servers get: a number, an image, a directory, or default" required:"true"`
 }
 
 // A version is the name of a version of ZooKeeper.

@@ -16,10 +16,15 @@ const (
 	LabNetns      = "netns"
 	LabProcess    = "process"
 	LabKubernetes = "kubernetes"
+	// LabSim is a simulation, which has no hosts: see package simulate.
+	LabSim = "sim"
 )
 
-// LabNames returns what a scenario can call a lab: LabAuto, then the kinds in the order in which it tries them.
-func LabNames() []string { return []string{LabAuto, LabDocker, LabNetns, LabProcess, LabKubernetes} }
+// LabNames returns what a scenario can call a lab: LabAuto, then the kinds in the order in which it tries them, and
+// LabSim.
+func LabNames() []string {
+	return []string{LabAuto, LabDocker, LabNetns, LabProcess, LabKubernetes, LabSim}
+}
 
 // A Kind is a way to make labs. Kinds differ in how hosts are started and reached. All else goes through the agents of
 // the hosts, and is the same for every kind.

@@ -87,6 +87,9 @@ type Lab struct {
 	place    Place
 }
 
+// Unstarted returns a lab of hosts that nothing was started for and that have no agents, such as a simulation's.
+func Unstarted(hosts ...*Host) *Lab { return &Lab{hosts: hosts} }
+
 // Hosts returns the hosts of the given roles, in the order of the specs.
 func (l *Lab) Hosts(roles ...Role) []*Host {
 	var hs []*Host

@@ -59,7 +59,7 @@ func testManualsFollow(t *testing.T, overlay string) {
 		"| `hush` | client processes | hushes a client | nothing is heard from it |",
 		"| `depth` | How deep the silence is. |",
 		"| `new-mutex` | `mutex` | A queue that is new. |",
-		"| `recorded_events` | lower | how many events the history has |",
+		"| `recorded_events` | how many events the history has |",
 	} {
 		if !strings.Contains(out, row) {
 			t.Errorf("the tables lack the row\n%s\nin\n%s", row, out)

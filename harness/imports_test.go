@@ -86,7 +86,7 @@ var layers = []layer{
 	{"evidence of checks", []string{"harness/check/evidence"}},
 	{"judges", []string{"harness/check/effect", "harness/check/progress"}},
 	{"checks and agents", []string{"harness/check", "harness/inspect", "ensembles/agent"}},
-	{"ensembles and the second judge", []string{"ensembles/agent/serve", "ensembles", "harness/secondopinion"}},
+	{"ensembles", []string{"ensembles/agent/serve", "ensembles", "harness/secondopinion"}},
 	{"kinds of labs", []string{"ensembles/docker", "ensembles/kubernetes", "ensembles/netns",
 		"ensembles/process"}},
 	{"table of labs", []string{"ensembles/labs"}},

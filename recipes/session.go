@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -85,7 +86,7 @@ func Connect(ctx context.Context, cfg SessionConfig) (*Session, error) {
 	s.observe, s.servers, s.chroot = cfg.Observe, zk.FormatServers(cfg.Servers), cfg.Chroot
 	if cfg.LeaseClock != nil {
 		if err := s.startLeaseClock(*cfg.LeaseClock); err != nil {
-			return nil, errors.Join(fmt.Errorf("connect to %v: %w", cfg.Servers, err), s.Close(ctx))
+			return nil, errors.Join(fmt.Errorf("connect to %s: %w", strings.Join(cfg.Servers, ", "), err), s.Close(ctx))
 		}
 	}
 	return s, nil

@@ -317,6 +317,12 @@ func (st *stage) judge(err error, p *plan) {
 			t.Errorf("%d faults happened, want one", n)
 		}
 	}
+	// If this process stands still for too long beside a fault that leaves little time, the servers end the session
+	// rightly.
+	if p != nil && ends != dies && st.w.Silence() >= p.kind.timeout {
+		t.Logf("the servers heard nothing of the session for up to %v", st.w.Silence())
+		ends = either
+	}
 	lost := errors.Is(err, zksession.ErrSessionExpired) || errors.Is(err, ErrLockLost)
 	allowed := err == nil || p != nil && st.sc.undecided && errors.Is(err, zksession.ErrConnectionLoss)
 	switch ends {

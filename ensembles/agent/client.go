@@ -106,6 +106,13 @@ func (c *Client) Relay(ctx context.Context, to netip.AddrPort, seed uint64) (net
 	return r.Address, err
 }
 
+// FarRelay makes the host pass connections to an address of its loopback on to a server, so that a request and its
+// answer take at least roundTrip longer. No [Delay] acts on them, and Clear changes nothing. It returns the address.
+func (c *Client) FarRelay(ctx context.Context, to netip.AddrPort, roundTrip time.Duration) (netip.AddrPort, error) {
+	r, err := post[RelayResult](ctx, c, "relay", RelayRequest{To: to, RoundTrip: &roundTrip})
+	return r.Address, err
+}
+
 // Reset ends the host's established TCP connections with the peers, at both ends, and returns those that it ended.
 func (c *Client) Reset(ctx context.Context, peers ...netip.Addr) (Connections, error) {
 	return post[Connections](ctx, c, "reset", peers)

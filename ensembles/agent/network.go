@@ -52,6 +52,9 @@ type RelayRequest struct {
 	To netip.AddrPort `json:"to"`
 	// Seed is the seed of the relay's jitter.
 	Seed uint64 `json:"seed"`
+	// RoundTrip, if given, asks for a relay of its own: a request and its answer take at least that much longer on it, and
+	// no delay acts on it.
+	RoundTrip *time.Duration `json:"round_trip,omitempty"`
 }
 
 // RelayResult says where on this host a relay listens.

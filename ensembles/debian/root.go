@@ -47,10 +47,32 @@ func (v Version) Unpack(ctx context.Context) (string, error) {
 	}
 	err = v.within(ctx, func(options []string) error {
 		return extract(ctx, v.Suite, "libzookeeper-java", options, func(root string) error {
-			return copyJars(root, dir)
+			jars, err := software.Jars(os.DirFS(root), javaDir)
+			if err != nil {
+				return err
+			}
+			return copyFiles(root, jars, dir)
 		})
 	})
 	return dir, err
+}
+
+// javaDir is the directory of a root into which Debian's packages install jars.
+const javaDir = "usr/share/java"
+
+// CopyJars gets jars of a suite's package, or of those that it depends on, into dir, which is made whole or not at all.
+func CopyJars(ctx context.Context, suite, pkg string, jars []string, dir string) error {
+	err := extract(ctx, suite, pkg, nil, func(root string) error {
+		var paths []string
+		for _, jar := range jars {
+			paths = append(paths, filepath.Join(javaDir, jar))
+		}
+		return copyFiles(root, paths, dir)
+	})
+	if err != nil {
+		return fmt.Errorf("%s from Debian's %s: %w", pkg, suite, err)
+	}
+	return nil
 }
 
 // within calls f with the options of mmdebstrap that a keyring needs, if one is needed.
@@ -132,12 +154,8 @@ func reason(said string) string {
 	return lines[len(lines)-1]
 }
 
-// copyJars copies the jars that a server needs from a root to a directory, which is there whole or not at all.
-func copyJars(root, dir string) error {
-	jars, err := software.Jars(os.DirFS(root), "usr/share/java")
-	if err != nil {
-		return err
-	}
+// copyFiles copies files of a root to a directory, which is there whole or not at all.
+func copyFiles(root string, paths []string, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
@@ -149,10 +167,10 @@ func copyJars(root, dir string) error {
 	if err := os.Chmod(unfinished, 0o755); err != nil {
 		return err
 	}
-	for _, jar := range jars {
-		content, err := os.ReadFile(filepath.Join(root, jar))
+	for _, name := range paths {
+		content, err := os.ReadFile(filepath.Join(root, name))
 		if err == nil {
-			err = os.WriteFile(filepath.Join(unfinished, filepath.Base(jar)), content, 0o644)
+			err = os.WriteFile(filepath.Join(unfinished, filepath.Base(name)), content, 0o644)
 		}
 		if err != nil {
 			return err

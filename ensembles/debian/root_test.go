@@ -82,6 +82,25 @@ func TestUnpack(t *testing.T) {
 	}
 }
 
+// The jars that are asked for are copied, whole or not at all.
+func TestCopyJars(t *testing.T) {
+	tool(t, "cp -a "+root(t)+" $place; echo done")
+	dir := filepath.Join(t.TempDir(), "deep", "curator")
+	if err := CopyJars(t.Context(), "suite", "package", []string{"netty.jar", "missing.jar"}, dir); err == nil ||
+		!strings.Contains(err.Error(), "missing.jar") || !strings.Contains(err.Error(), "package from Debian's suite") {
+		t.Errorf("a jar that is not there: %v", err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if err := CopyJars(t.Context(), "suite", "package", []string{"netty.jar", "zookeeper.jar"}, dir); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := os.ReadDir(dir); err != nil || len(all) != 2 || !all[1].Type().IsRegular() {
+		t.Errorf("copied %v, %v", all, err)
+	}
+}
+
 // A suite that cannot be had is one line that names the version and the suite, and leaves nothing behind.
 func TestUnavailable(t *testing.T) {
 	for _, v := range Versions {

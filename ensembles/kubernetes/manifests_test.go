@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"locklab/ensembles"
+	"locklab/harness/fail"
 )
 
 var update = flag.Bool("update", false, "write the manifests to testdata again")
@@ -135,6 +136,9 @@ func TestWhatAPodWaitsFor(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: %s; want %s", name, got, c.want)
+		}
+		if hopeless := strings.HasPrefix(got, "the host cannot start"); errors.Is(err, fail.Environment) != hopeless {
+			t.Errorf("%s: of the environment: %t", name, !hopeless)
 		}
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/watch"
+
+	"locklab/harness/fail"
 )
 
 // pods are the pods of a lab as they change, by host.
@@ -127,7 +129,7 @@ func (p *pods) await(ctx context.Context, host, job string) (*core.Pod, error) {
 }
 
 // errHopeless says that a pod will never run.
-var errHopeless = errors.New("the host cannot start")
+var errHopeless = fail.Environment.New("the host cannot start")
 
 // hopeless are reasons for which a container waits in vain.
 var hopeless = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull",

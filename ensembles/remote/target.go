@@ -19,7 +19,7 @@ import (
 
 // ErrUnusable says that runs cannot use an ensemble, and its text says why in one line: an address that does not
 // answer, a password or a permission that is missing, a server that is read-only.
-var ErrUnusable = fail.Environment.New("the ensemble of --connect cannot be used")
+var ErrUnusable = fail.Environment.New("the ensemble cannot be used")
 
 // A Target says in words where an ensemble is and how to reach it.
 type Target struct {

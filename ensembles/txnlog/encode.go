@@ -6,8 +6,8 @@ import (
 	"hash/adler32"
 )
 
-// Encode returns a log of creates, deletes and errors as a server would have written it, without preallocated space. It
-// panics on any other transaction.
+// Encode returns a log of the transactions as a server would have written it, without preallocated space. It panics on
+// those that no test and no simulation has: reconfigurations, znodes with a time to live, and digests.
 func Encode(txns []Txn) []byte {
 	b := fileHeader()
 	for _, t := range txns {
@@ -36,23 +36,54 @@ func encode(t Txn) []byte {
 	b = binary.BigEndian.AppendUint64(b, uint64(t.Zxid))
 	b = binary.BigEndian.AppendUint64(b, uint64(t.Time))
 	b = binary.BigEndian.AppendUint32(b, uint32(t.Type))
-	o := t.Ops[0]
-	if t.Type == Error {
+	switch t.Type {
+	case CreateSession:
+		return binary.BigEndian.AppendUint32(b, uint32(t.Timeout.Milliseconds()))
+	case CloseSession:
+		if t.Closes != nil {
+			b = binary.BigEndian.AppendUint32(b, uint32(len(t.Closes)))
+		}
+		for _, path := range t.Closes {
+			b = appendBuffer(b, []byte(path))
+		}
+		return b
+	case Multi:
+		b = binary.BigEndian.AppendUint32(b, uint32(len(t.Ops)))
+		for _, o := range t.Ops {
+			b = appendBuffer(binary.BigEndian.AppendUint32(b, uint32(o.Type)), appendOp(nil, o))
+		}
+		return b
+	}
+	return appendOp(b, t.Ops[0])
+}
+
+// appendOp appends the body of an operation; see [juteReader.op].
+func appendOp(b []byte, o Op) []byte {
+	if o.Type == Error {
 		return binary.BigEndian.AppendUint32(b, uint32(o.Code))
 	}
 	b = appendBuffer(b, []byte(o.Path))
-	switch t.Type {
-	case Delete:
+	switch o.Type {
+	case Delete, DeleteContainer:
 		return b
-	case Create:
+	case SetData:
+		return binary.BigEndian.AppendUint32(appendBuffer(b, o.Data), uint32(o.Version))
+	case SetACL:
+		return binary.BigEndian.AppendUint32(appendACL(b, o.ACL), uint32(o.Version))
+	case Check:
+		return binary.BigEndian.AppendUint32(b, uint32(o.Version))
+	case Create, Create2, CreateContainer:
 		b = appendACL(appendBuffer(b, o.Data), o.ACL)
-		ephemeral := byte(0)
-		if o.Ephemeral {
-			ephemeral = 1
+		if o.Type != CreateContainer {
+			ephemeral := byte(0)
+			if o.Ephemeral {
+				ephemeral = 1
+			}
+			b = append(b, ephemeral)
 		}
-		return binary.BigEndian.AppendUint32(append(b, ephemeral), uint32(o.ParentCVersion))
+		return binary.BigEndian.AppendUint32(b, uint32(o.ParentCVersion))
 	}
-	panic(fmt.Sprintf("encode a transaction of type %v", t.Type))
+	panic(fmt.Sprintf("encode an operation of type %v", o.Type))
 }
 
 func appendACL(b []byte, acl []ACL) []byte {

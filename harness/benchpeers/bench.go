@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -27,7 +28,9 @@ type Config struct {
 	// Binary is the static locklab binary for the hosts.
 	Binary string
 	JVM    string // how the servers' JVMs are set up; empty = as in a lab
-	Log    *slog.Logger
+	// Kazoo is an image with Python and kazoo; empty = there is none.
+	Kazoo string
+	Log   *slog.Logger
 	// Progress is called for each measurement.
 	Progress func(what string)
 
@@ -44,19 +47,21 @@ const (
 const (
 	servers    = 3
 	clientHost = "c1"
+	kazooHost  = "c2"
 	// On the client's host.
-	jars        = "/lock"
-	peerProgram = jars + "/benchpeers"
+	programs    = "/lock" // with a directory for each version of Curator
+	peerProgram = programs + "/benchpeers"
+	// On kazoo's host.
+	kazooProgram = programs + "/kazoo_loop.py"
 )
 
 // A bench is a lab with its ensemble.
 type bench struct {
-	cfg      Config
-	lab      *ensembles.Lab
-	ensemble *ensembles.Ensemble
-	cells    int
-	// The versions of what is measured.
-	zooKeeper, curator string
+	cfg       Config
+	lab       *ensembles.Lab
+	ensemble  *ensembles.Ensemble
+	cells     int
+	zooKeeper string // its version
 }
 
 // Run makes the lab, measures everything and removes the lab.
@@ -109,23 +114,27 @@ func open(ctx context.Context, cfg Config) (_ *bench, err error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := curator.Jars()
-	if err != nil {
-		return nil, err
-	}
-	if b.curator, err = curator.Version(found); err != nil {
-		return nil, err
-	}
-	driver, err := curator.Build(ctx, filepath.Dir(b.cfg.Binary), found)
-	if err != nil {
-		return nil, err
-	}
 	client := ensembles.HostSpec{Name: clientHost, Role: ensembles.Client, Base: true,
 		Files: []ensembles.File{{Source: self, Target: peerProgram, Executable: true}}}
-	for _, jar := range append(found, driver) {
-		client.Files = append(client.Files, ensembles.File{Source: jar, Target: jars + "/" + filepath.Base(jar)})
+	for _, version := range curator.Versions {
+		found, err := curator.Jars(version)
+		if err != nil {
+			return nil, err
+		}
+		driver, err := curator.Build(ctx, filepath.Dir(b.cfg.Binary), found)
+		if err != nil {
+			return nil, err
+		}
+		for _, jar := range append(found, driver) {
+			client.Files = append(client.Files,
+				ensembles.File{Source: jar, Target: path.Join(programs, version, filepath.Base(jar))})
+		}
 	}
 	hosts := []ensembles.HostSpec{client}
+	if cfg.Kazoo != "" {
+		hosts = append(hosts, ensembles.HostSpec{Name: kazooHost, Role: ensembles.Client, Image: cfg.Kazoo,
+			Files: []ensembles.File{{Source: "harness/benchpeers/kazoo_loop.py", Target: kazooProgram}}})
+	}
 	for i := range servers {
 		hosts = append(hosts, ensembles.HostSpec{Name: fmt.Sprintf("zk%d", i+1), Role: ensembles.Server})
 	}

@@ -29,6 +29,8 @@ func main() {
 		err = compareLoads(ctx, os.Args[2:])
 	case len(os.Args) > 1 && os.Args[1] == roleFigures:
 		err = recordFigures(ctx, os.Args[2:])
+	case len(os.Args) > 1 && os.Args[1] == roleVersions:
+		err = tryVersions(ctx, os.Args[2:])
 	default:
 		err = comparePeers(ctx, os.Args[1:])
 	}

@@ -38,7 +38,7 @@ const setUpCap = 2 * time.Minute
 func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, error) {
 	b.cells++
 	name := fmt.Sprintf("peer%d", b.cells) // names both the lock and the process's directory
-	host := b.lab.Host(clientHost).Agent
+	host := b.host(peer).Agent
 	say := func(line string) func() error {
 		return func() error { _, err := host.Input(ctx, line); return err }
 	}
@@ -47,11 +47,12 @@ func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, 
 	var r Record
 	for _, step := range []func() error{
 		func() error {
-			spec := agent.Spec{Argv: b.argv(peer, "/bench/"+name, clients), ZooKeeper: loops[peer] != "", Dir: name}
+			loop, _ := loopOf(peer)
+			spec := agent.Spec{Argv: b.argv(peer, "/bench/"+name, clients), ZooKeeper: loop != "", Dir: name}
 			_, err := host.Start(ctx, spec)
 			return err
 		},
-		func() error { return b.until(ctx, "every client's first holds", name, readyFile, false) },
+		func() error { return b.until(ctx, host, "every client's first holds", name, readyFile, false) },
 		func() error { return pass(ctx, b.cfg.Warmup) },
 		say(beginLine),
 		func() (err error) { before, err = b.count(ctx); return err },
@@ -60,9 +61,9 @@ func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, 
 		func() (err error) { usedAfter, err = b.used(ctx); return err },
 		func() (err error) { after, err = b.count(ctx); return err },
 		say(endLine),
-		func() error { return b.until(ctx, "the record", name, recordFile, true) },
+		func() error { return b.until(ctx, host, "the record", name, recordFile, true) },
 		func() error {
-			text, err := b.text(ctx, name, recordFile)
+			text, err := textOf(ctx, host, name, recordFile)
 			if err == nil {
 				r, err = ReadRecord(strings.NewReader(text))
 			}
@@ -89,21 +90,21 @@ func (b *bench) measure(ctx context.Context, peer string, clients int) (Sample, 
 
 // until waits for a file of the process, and for its end if ended is set. It gives up when the process has ended
 // without writing the file.
-func (b *bench) until(ctx context.Context, what, dir, file string, ended bool) error {
+func (b *bench) until(ctx context.Context, host *agent.Client, what, dir, file string, ended bool) error {
 	ctx, cancel := context.WithTimeout(ctx, setUpCap)
 	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	return ensembles.Poll(ctx, 5*time.Millisecond, what, func() error {
 		// The status is asked for first, because a process that has ended writes no more.
-		st, err := b.lab.Host(clientHost).Agent.Status(ctx)
+		st, err := host.Status(ctx)
 		if err != nil {
 			return err
 		}
-		_, err = b.text(ctx, dir, file)
+		_, err = textOf(ctx, host, dir, file)
 		switch {
 		case err != nil && st.Exit != "":
-			log, logErr := b.text(ctx, dir, agent.LogFile)
+			log, logErr := textOf(ctx, host, dir, agent.LogFile)
 			giveUp(errors.Join(fmt.Errorf("the process ended: %s:\n%s", st.Exit, strings.TrimSpace(log)), logErr))
 		case err == nil && ended && st.State != history.ProcessExited:
 			return fmt.Errorf("the process is %s", st.State)
@@ -112,9 +113,17 @@ func (b *bench) until(ctx context.Context, what, dir, file string, ended bool) e
 	})
 }
 
-// text reads a file of the process.
-func (b *bench) text(ctx context.Context, dir, file string) (string, error) {
-	f, err := b.lab.Host(clientHost).Agent.File(ctx, path.Join(dir, file))
+// host returns the host of a peer's process.
+func (b *bench) host(peer string) *ensembles.Host {
+	if peer == KazooLock {
+		return b.lab.Host(kazooHost)
+	}
+	return b.lab.Host(clientHost)
+}
+
+// textOf reads a file of the process on a host.
+func textOf(ctx context.Context, host *agent.Client, dir, file string) (string, error) {
+	f, err := host.File(ctx, path.Join(dir, file))
 	if err != nil {
 		return "", err
 	}
@@ -130,8 +139,12 @@ func (b *bench) argv(peer, path string, clients int) []string {
 		servers = append(servers, a.String())
 	}
 	timeout := sessionTimeout
-	if loop := loops[peer]; loop != "" {
-		return append([]string{"java", "-cp", jars + "/*", curator.Loop, loop, path, fmt.Sprint(b.cfg.Locks),
+	if loop, version := loopOf(peer); loop != "" {
+		return append([]string{"java", "-cp", programs + "/" + version + "/*", curator.Loop, loop, path,
+			fmt.Sprint(b.cfg.Locks), fmt.Sprint(clients), fmt.Sprint(timeout.Milliseconds())}, servers...)
+	}
+	if peer == KazooLock {
+		return append([]string{"python3", b.host(peer).Path(kazooProgram), path, fmt.Sprint(b.cfg.Locks),
 			fmt.Sprint(clients), fmt.Sprint(timeout.Milliseconds())}, servers...)
 	}
 	p, err := json.Marshal(Process{Peer: peer, Path: path, Locks: b.cfg.Locks, Clients: clients, SessionTimeout: timeout,

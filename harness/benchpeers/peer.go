@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
 	"locklab/recipes"
 	"locklab/recipes/zksession"
+	"locklab/workloads/lock"
 )
 
 // The peers.
@@ -15,6 +17,8 @@ const (
 	ZKLock       = "zk-lock"       // go-zookeeper's zk.Lock
 	CuratorMutex = "curator-mutex" // Curator's InterProcessMutex
 
+	KazooLock = "kazoo-lock" // kazoo's Lock, where there is an image with kazoo
+
 	RW        = "rw"         // recipes.RW
 	CuratorRW = "curator-rw" // Curator's InterProcessReadWriteLock
 
@@ -22,15 +26,41 @@ const (
 	CuratorSemaphore = "curator-semaphore" // Curator's InterProcessSemaphoreV2
 )
 
+// mostOfKazoo is the largest number of clients with which kazoo's lock is measured: each has three threads of Python.
+const mostOfKazoo = 64
+
+// peers returns the locks that are compared with so many clients: [Peers] and, where it can be had, kazoo's.
+func (b *bench) peers(lock string, clients int) []string {
+	all := Peers[lock]
+	if lock == Mutex && clients <= mostOfKazoo && b.cfg.Kazoo != "" {
+		all = append([]string{KazooLock}, all...)
+	}
+	return all
+}
+
 // Peers lists, for each kind of lock, the locks that are compared, ours first and Curator's last.
 var Peers = map[string][]string{
-	Mutex:     {Mutex, ZKLock, CuratorMutex},
-	RW:        {RW, CuratorRW},
-	Semaphore: {Semaphore, CuratorSemaphore},
+	Mutex:     append([]string{Mutex, ZKLock}, inVersions(CuratorMutex)...),
+	RW:        append([]string{RW}, inVersions(CuratorRW)...),
+	Semaphore: append([]string{Semaphore}, inVersions(CuratorSemaphore)...),
+}
+
+// inVersions returns a peer of Curator's, which is named as the recipe is, in each version, the newest last.
+func inVersions(peer string) []string {
+	r, _ := lock.Find(peer)
+	all := r.Versions()
+	slices.Reverse(all)
+	return all
 }
 
 // loops has what Curator's peers are called by Loop.java. They have a process of their own.
 var loops = map[string]string{CuratorMutex: Mutex, CuratorRW: RW, CuratorSemaphore: Semaphore}
+
+// loopOf returns what a peer of Curator's is called by Loop.java, and its version; empty for a peer in Go.
+func loopOf(peer string) (loop, version string) {
+	r, _ := lock.Find(peer)
+	return loops[r.Unversioned()], r.Version
+}
 
 // These are in Loop.java, too.
 const (

@@ -36,10 +36,9 @@ type recorder struct {
 	under  figures.Conditions
 	bench  *bench
 	// steady says whether the servers of the peers' lab became warm; nil = they were not warmed up yet.
-	steady *bool
-	// locklab is the revision of the binary, and ofCurator the version of Curator among the peers.
-	locklab, ofCurator string
-	say                func(format string, args ...any)
+	steady  *bool
+	locklab string // the revision of the binary
+	say     func(format string, args ...any)
 	// These measure a round of a piece. They are fields so that tests can replace them.
 	peers  func(context.Context, *figures.Piece, int) ([]figures.Record, error)
 	sweeps func(context.Context, *figures.Piece, int) ([]figures.Record, error)
@@ -54,6 +53,7 @@ func recordFigures(ctx context.Context, args []string) (err error) {
 	binary := flags.String("binary", "bin/locklab", "the locklab binary")
 	names := flags.String("only", "", "names of figures, with commas; empty = all")
 	machine := flags.String("machine", "", "what is special about this machine")
+	kazoo := flags.String("kazoo", "", "an image with Python and kazoo; empty = kazoo's lock is not measured")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func recordFigures(ctx context.Context, args []string) (err error) {
 		return err
 	}
 	// The lab of the peers tells the conditions.
-	r.bench, err = open(ctx, Config{Warmup: time.Second, Measure: 4 * time.Second, Binary: r.binary,
+	r.bench, err = open(ctx, Config{Warmup: time.Second, Measure: 4 * time.Second, Binary: r.binary, Kazoo: *kazoo,
 		JVM: ensembles.JVMProduction, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return err
@@ -84,12 +84,9 @@ func recordFigures(ctx context.Context, args []string) (err error) {
 	defer func() { err = errors.Join(err, shut()) }()
 	r.under = figures.Conditions{ZooKeeper: r.bench.zooKeeper, JVM: ensembles.JVMProduction, Lab: r.bench.lab.Kind,
 		Processors: runtime.NumCPU(), Machine: *machine}
-	said, err := exec.CommandContext(ctx, r.binary, "--version").Output()
-	if err != nil {
+	if r.locklab, err = revisionOf(ctx, r.binary); err != nil {
 		return err
 	}
-	first, _, _ := strings.Cut(string(said), "\n")
-	r.locklab, r.ofCurator = strings.TrimSpace(first), r.bench.curator
 	for _, ofPeers := range []bool{true, false} {
 		if !ofPeers { // an idle ensemble would take memory and some time from the sweeps
 			if err := shut(); err != nil {
@@ -107,6 +104,13 @@ func recordFigures(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
+// revisionOf returns the version of a locklab binary, as it says it.
+func revisionOf(ctx context.Context, binary string) (string, error) {
+	said, err := exec.CommandContext(ctx, binary, "--version").Output()
+	first, _, _ := strings.Cut(string(said), "\n")
+	return strings.TrimSpace(first), err
+}
+
 // complete measures what a figure lacks. All pieces have their first round before one has its second, so that what the
 // time does not suffice for is missing everywhere.
 func (r *recorder) complete(ctx context.Context, f *figures.Figure) error {
@@ -118,12 +122,11 @@ func (r *recorder) complete(ctx context.Context, f *figures.Figure) error {
 		again = false
 		for i := range f.Pieces {
 			p := &f.Pieces[i]
-			under, measure := r.under, r.sweeps
+			measure := r.sweeps
 			if p.Sweep == nil {
 				measure = r.peers
-				under.Curator = r.ofCurator
 			}
-			round, missing := f.Missing(p, under, all)
+			round, missing := f.Missing(p, r.under, all)
 			if !missing {
 				continue
 			}
@@ -145,7 +148,7 @@ func (r *recorder) complete(ctx context.Context, f *figures.Figure) error {
 			for k := range measured {
 				m := &measured[k]
 				m.SchemaVersion, m.Piece, m.Round, m.Begun = figures.SchemaVersion, p.Name, round, begun.UTC()
-				m.TookS, m.Locklab, m.Conditions = time.Since(begun).Seconds(), r.locklab, under
+				m.TookS, m.Locklab, m.Conditions = time.Since(begun).Seconds(), r.locklab, r.under
 				if p.Sweep == nil {
 					m.Steady = r.steady
 				}
@@ -203,7 +206,7 @@ func took(p *figures.Piece, all []figures.Record) (longest time.Duration) {
 
 // measurePeers measures each peer of a lock once.
 func (r *recorder) measurePeers(ctx context.Context, p *figures.Piece, round int) ([]figures.Record, error) {
-	b, all := r.bench, Peers[p.Lock]
+	b, all := r.bench, r.bench.peers(p.Lock, p.Clients)
 	b.cfg.Locks = p.Locks
 	measured := make([]figures.Record, len(all))
 	for _, i := range inTurn(round-1, len(all)) {
@@ -215,7 +218,7 @@ func (r *recorder) measurePeers(ctx context.Context, p *figures.Piece, round int
 		}
 		if err != nil { // such as clients that did not all hold the lock in time
 			measured[i].Failed = err.Error()
-			if _, err := b.lab.Host(clientHost).Agent.Kill(ctx); err != nil { // a host has one process at a time
+			if _, err := b.host(all[i]).Agent.Kill(ctx); err != nil { // a host has one process at a time
 				r.say("%s: %v", all[i], err)
 			}
 			continue

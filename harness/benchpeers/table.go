@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness/rundir"
 	"locklab/reports/words"
+	"locklab/workloads/lock"
 )
 
 // A Result has the rounds of a peer with a number of clients, and their medians. With one client nothing contends.
@@ -90,7 +91,7 @@ func (c *Comparison) Print(w io.Writer) error {
 			ratio = fmt.Sprintf("%.2f× (%.2f…%.2f)", *r.Ratio, *r.RatioMin, *r.RatioMax)
 		}
 		fmt.Fprintf(t, "%d\t%s\t%.0f\t%.0f…%.0f\t%s\t%s\t%s\t%s\t%s\t%.2f\t%.2f\t%s\t%d MiB\t\n",
-			r.Clients, names[r.Peer], r.PerSecond, r.Slowest, r.Fastest, ratio,
+			r.Clients, nameOf(r.Peer), r.PerSecond, r.Slowest, r.Fastest, ratio,
 			duration(r.AcquireMean), duration(r.AcquireP50), duration(r.AcquireP99), duration(r.HandOffP50),
 			r.Requests, r.Watches, duration(r.CPU), r.Resident>>20)
 	}
@@ -111,10 +112,19 @@ func (c *Comparison) Print(w io.Writer) error {
 	return err
 }
 
-// names has the names of the peers in the table.
+// nameOf returns the name of a peer in the table.
+func nameOf(peer string) string {
+	if r, ok := lock.Find(peer); ok && r.Version != "" {
+		return names[r.Unversioned()] + " " + r.Version
+	}
+	return names[peer]
+}
+
+// names has the names of the peers in the table, without their versions.
 var names = map[string]string{
 	Mutex:            "recipes.Mutex",
 	ZKLock:           "zk.Lock",
+	KazooLock:        "kazoo's Lock",
 	CuratorMutex:     "InterProcessMutex",
 	RW:               "recipes.RW",
 	CuratorRW:        "InterProcessReadWriteLock",

@@ -276,15 +276,19 @@ func firstReason(d *evidence.Digest, op history.Op) string {
 }
 
 // garbled says whether the record contradicts itself, so that the acquisitions put together from it cannot be trusted:
-// a result of a call that is not recorded, or two calls under one number.
+// a result of a call that is not recorded, two calls under one number, or two releases of one acquisition.
 func garbled(d *evidence.Digest) []string {
 	var orphans, twice int64
+	again := int64(d.Events.Count(history.OpRelease, history.Invoke))
 	for _, kind := range [...]history.Kind{history.OK, history.Fail, history.Info} {
 		orphans += int64(d.Events.Count(history.OpAcquire, kind))
 	}
 	for i := range d.Acquisitions {
 		a := &d.Acquisitions[i]
 		first := a
+		if a.ReleaseInvoked != history.None {
+			again--
+		}
 		for earlier := range history.AcquisitionsOf(d.Events, a.Client, a.Lock, a.N) {
 			first = earlier
 		}
@@ -301,6 +305,9 @@ func garbled(d *evidence.Digest) []string {
 	}
 	if twice > 0 {
 		reasons = append(reasons, evidence.Count(twice, "acquire", "acquires")+" had a number that was used before")
+	}
+	if again > 0 {
+		reasons = append(reasons, evidence.Count(again, "release", "releases")+" of nothing, or of what was released before")
 	}
 	return reasons
 }

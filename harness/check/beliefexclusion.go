@@ -50,6 +50,7 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 			case d.Facts.Permits <= 0:
 				doubts = "the number of permits is not known"
 			default:
+				h.Since = d.GrantedSince(a)
 				permits = append(permits, h)
 			}
 		}
@@ -161,8 +162,7 @@ func (b *belief) inSlots(grants []*history.Acquisition) {
 			if !b.crowd[pair] && older != newer && !b.canBeGone(older.By, newer.By) {
 				b.add(older.By, newer.By, from, until, func() string {
 					return fmt.Sprintf("%s and %s both believed that they held %s of %s", evidence.Holder(older.By),
-						evidence.Holder(newer.By), slot,
-						newer.By.Lock)
+						evidence.Holder(newer.By), slot, newer.By.Lock)
 				})
 			}
 		})
@@ -209,8 +209,7 @@ func (b *belief) add(older, newer *history.Acquisition, from, until int64, lead 
 	if longest {
 		b.longest = until - from
 		b.worst = fmt.Sprintf("%s and %s on %s for %s from %s", older.Client, newer.Client, older.Lock,
-			evidence.Millis(until-from),
-			evidence.Seconds(from))
+			evidence.Millis(until-from), evidence.Seconds(from))
 	}
 	list := &b.bad
 	if why.Explained() {
@@ -258,8 +257,7 @@ func (b *belief) close() string {
 		return ""
 	}
 	return fmt.Sprintf("; by the clocks alone, %s may hide an overlap of up to %s",
-		evidence.Count(n, "hand-off", "hand-offs"),
-		evidence.Millis(most))
+		evidence.Count(n, "hand-off", "hand-offs"), evidence.Millis(most))
 }
 
 func (b *belief) finding(older, newer *history.Acquisition, from, until int64, why evidence.Explanation,

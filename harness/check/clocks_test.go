@@ -105,7 +105,7 @@ func TestTruthfulRunsOnSeveralMachines(t *testing.T) {
 					unknown++
 				case truth && v.Result == evidence.Pass:
 					t.Errorf("seed %d: an overlap was missed: %s", seed, v.Summary)
-				case !truth && v.Result == evidence.Fail:
+				case !truth && v.Result == evidence.Fail && !s.resized: // else there may have been fewer permits
 					t.Errorf("seed %d: an overlap was made up: %s", seed, v.Summary)
 				case truth:
 					seen++

@@ -91,8 +91,7 @@ func judgeFairness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	switch {
 	case v.Count > 0:
 		v.Setf(evidence.Fail, "%s of grants against the queue's order, one waiter overtaken by %d",
-			evidence.Count(v.Count, "pair", "pairs"),
-			bypass)
+			evidence.Count(v.Count, "pair", "pairs"), bypass)
 	case permitted && (d.Servers == nil || d.Servers.Layout != nodes.LayoutSemaphore):
 		return evidence.Verdict{Result: evidence.NotApplicable,
 			Summary: "the tokens of permits do not show the order of the queue, and " +

@@ -18,10 +18,9 @@ func remarks(d *evidence.Digest) (all []string) {
 	}
 	asked, starved, grants := starved(d)
 	if starved > 0 {
-		all = append(all, evidence.Count(int64(starved), "client", "clients")+" of "+evidence.Count(int64(asked), "client",
-			"clients")+
-			" never got a lock that they asked for in the measured window, while the others got "+
-			evidence.Count(int64(grants), "grant", "grants"))
+		all = append(all, evidence.Count(int64(starved), "client", "clients")+" of "+
+			evidence.Count(int64(asked), "client", "clients")+" never got a lock that they asked for in the measured window, "+
+			"while the others got "+evidence.Count(int64(grants), "grant", "grants"))
 	}
 	if max(asked, d.Facts.Clients) > 1 && !contended(d) {
 		all = append(all, "no client asked for a lock while another client had it or waited for it, so nothing put its "+

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -24,8 +25,13 @@ func Run(events *history.Log, facts evidence.Facts) Report {
 				evidence.Verdict{Result: evidence.Unknown, Summary: fmt.Sprintf("the history could not be read: %v", err)})
 		}
 	}
+	contradiction, _ := evidence.Safely(func() []string { return garbled(d) })
 	for i, c := range All() {
 		v := &r.Checks[i]
+		if len(contradiction) > 0 && v.Result == evidence.Fail { // which may be no more than a line that is wrong
+			v.Result, v.Violation = evidence.Unknown, false
+			v.Summary += "; but the record contradicts itself: " + strings.Join(contradiction, "; ")
+		}
 		v.Name, v.Expected = c.Name, Expected(&facts, c.Name)
 		if v.Result == evidence.Fail && v.Expected == evidence.ExpectPass {
 			v.Violation = true

@@ -32,11 +32,8 @@ var serviceExclusionCheck = evidence.Check{
 //   - The grant came before its znode was eligible, or after it was gone: at no instant of the acquire call was it
 //     there and eligible.
 //   - The hold outlived its znode. It may do so if its session expired, or was closed in its name, until its client
-//     must have learned of that ([evidence.Digest.toldBy]), and if a fault deleted the znode as an administrator would.
-//
-// It may
-//
-//	not do so if a client deleted the znode, be it by mistake for its own or with the lock's directory.
+//     must have learned of that ([evidence.Digest.ToldBy]), and if a fault deleted the znode as an administrator would.
+//     It may not do so if a client deleted the znode, be it by mistake for its own or with the lock's directory.
 //
 // A release that succeeded although the hold had ended before is counted apart, because it harms nobody by itself.
 //
@@ -45,8 +42,7 @@ var serviceExclusionCheck = evidence.Check{
 //
 // The check does not apply where there were no logs, or to a recipe that promises nothing. Where the lock's znodes are
 // not known, it only finds holds that outlived their sessions: no client must go on believing for longer than it takes
-// to be told. It is unknown where the logs
-// are not complete, because the contenders are only known if all transactions are.
+// to be told. It is unknown where the logs are not complete, because contenders are only known if all transactions are.
 func judgeServiceExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 	log := d.Facts.Servers
 	switch {
@@ -199,20 +195,21 @@ func (b *backing) outlives(
 	a *history.Acquisition, w *evidence.Proof, end *nodes.End, at, until int64,
 ) (x evidence.Explanation, allowed int64) {
 	ended := a.ReleaseInvoked != history.None || a.Lost != history.None || a.Died != history.None
+	s := b.Transactions.History.Sessions[end.By]
+	expired := end.Cause == txnlog.CloseSession && s != nil && s.Expired
 	switch {
 	case until <= at:
 		return x, until
-	case !ended && end.Cause == txnlog.CloseSession:
-		return x, until // the record of the client does not say when it stopped believing
+	case !ended && end.Cause == txnlog.CloseSession && !expired:
+		return x, until // the record of the client does not say when it stopped believing and closed the session
 	case a.Lost != history.None && until == a.Lost && until <= at+int64(evidence.HandOff):
 		return x, until // the recipe gave the hold up itself, and then told its client
 	}
 	x = b.Ended(a, w.Path(), end)
-	s := b.Transactions.History.Sessions[end.By]
 	switch {
 	case x.Explained():
 		return x, x.Told
-	case end.Cause == txnlog.CloseSession && s != nil && s.Expired:
+	case expired:
 		// Whatever silenced it, the service may end a session, and must tell its client.
 		allowed = b.ToldBy(a, at)
 		if !x.Unsure() && until-b.PerhapsStood(a, at, until).Lasts() <= allowed {
@@ -331,15 +328,14 @@ func (b *backing) release(a *history.Acquisition) {
 	}
 }
 
-// eligibleAt is another session's znode that was eligible when the client was told of its grant, nil if there was
-// none.
+// eligibleAt is another session's znode that was eligible when the client was told of its grant, nil if there was none.
 func eligibleAt(d *evidence.Digest, a *history.Acquisition) *nodes.Span {
 	lane := d.Servers.Lanes[a.Lock]
 	var last *nodes.Span
 	for i := range lane.Spans {
 		s := &lane.Spans[i]
-		if s.Owner != int64(a.Session) && d.Servers.Clock.At(s.FromTime) <= a.Returned &&
-			(s.To == 0 || d.Servers.Clock.At(s.ToTime) >= a.Returned) {
+		from, until := d.Servers.Clock.Times(s)
+		if s.Owner != int64(a.Session) && from <= a.Returned && until >= a.Returned {
 			last = s
 		}
 	}

@@ -183,13 +183,7 @@ func holdsMetFaults(d *evidence.Digest, _ *evidence.Safety) *int64 {
 // waitsMetFaults counts the verified faults during which a client that they could affect waited for a lock.
 func waitsMetFaults(d *evidence.Digest, _ *evidence.Safety) *int64 {
 	return metFaults(d, func(a *history.Acquisition) (from, until int64) {
-		until = d.End
-		for _, t := range [...]int64{a.Returned, a.Died} {
-			if t != history.None {
-				until = min(until, t)
-			}
-		}
-		return a.Invoked, until
+		return a.Invoked, history.Earliest(d.End, a.Returned, a.Died)
 	}, func(*history.Acquisition) bool { return true })
 }
 

@@ -21,22 +21,18 @@ var tokensCheck = evidence.Check{
 //
 // The clients do not know the order of the grants: the acquire of a paused client can return long after the service
 // granted it, and even after the service gave the lock to the next client. So the order in which acquires returned
-// proves nothing against a recipe; it is only counted, in the summary. A was certainly granted before B if
+// proves nothing by itself; it is counted, in the summary. A was certainly granted before B if
 //
 //   - A's acquire had returned when B's was called. A's place in the queue, and its grant, are then older than B's,
 //     which only came into being during B's call. (This also holds at one and the same instant, because a return is
 //     stamped after it and a call before it.) Or
-//   - both were released with success while they were held at the servers ([evidence.Digest.released]), and A's acquire
-//
-// returned
-//
-//	first. A release that succeeds deletes the holder's own node, which hence was there, and first in line, all the
-//	time since acquire returned. So each held the lock at the service at the instant of its return, and two clients
-//	that cannot hold it at once held it in the order of these instants.
+//   - A's acquire returned first, and B had the lock at the servers when its own returned (see held). Had B been
+//     granted it before A, it would have had it all the time, also when A was granted it, which two clients that
+//     cannot have it at once were not. What became of A, and of B afterwards, does not matter.
 //
 // In both cases B's token must be the higher one. The second rule is why tokens that go backwards among clients that
 // waited together are found. It takes the exclusion of the service for granted; if that were broken, it would be the
-// greater find.
+// greater find. In calm it demands that tokens rise in the order of the returns.
 //
 // Two reads do not bound each other. A read and a write do, as two writes do, because a fence would refuse the later
 // one otherwise. A writer that continues as a reader must keep its token, because its new node is younger than those
@@ -68,9 +64,8 @@ func judgeTokens(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	v := evidence.Verdict{Count: t.bad, Findings: t.findings}
 	switch {
 	case t.bad > 0:
-		v.Result = evidence.Fail
-		v.Summary = evidence.Count(t.bad, "grant",
-			"grants") + " with a token that is missing, was used before, or is not higher than those before"
+		v.Setf(evidence.Fail, "%s with a token that is missing, was used before, or is not higher than those before",
+			evidence.Count(t.bad, "grant", "grants"))
 	case t.unsure > 0:
 		v.Setf(evidence.Unknown, "%s of grants that came against the order of their tokens%s",
 			evidence.Count(t.unsure, "pair", "pairs"), t.doubt)
@@ -102,24 +97,19 @@ type tokenOrder struct {
 }
 
 // close reports whether a may have been granted before b: because the clocks of two hosts can differ by so much, or
-// because a driver may have stood still until the release that is to prove the order.
+// because a driver may have stood still unseen and lost the hold that is to prove the order.
 func (t *tokenOrder) close(b, a *history.Acquisition) bool {
 	apart := t.Clocks().Between(b.Process, a.Process)
 	after := a.Invoked
-	if b.Returned > after { // by the releases of both
+	if b.Returned > after {
 		after = a.Returned
-		if t.stood(b) || t.stood(a) {
+		if certain, _ := held(t.Digest, a); !certain {
 			t.doubt = ", which " + evidence.Unwatched + " may explain"
 			return true
 		}
 	}
 	t.doubt = " by less than the clocks can differ"
 	return apart > 0 && b.Returned+apart >= after
-}
-
-// stood reports whether a's session may have ended before its release because its driver stood still unseen.
-func (t *tokenOrder) stood(a *history.Acquisition) bool {
-	return !t.Transactions.Whole() && t.Outage(a, a.ReleaseInvoked).Unseen()
 }
 
 func (t *tokenOrder) missing(l evidence.LockGrants) {
@@ -135,16 +125,25 @@ func (t *tokenOrder) missing(l evidence.LockGrants) {
 //
 // The grants of one slot of a semaphore exclude each other.
 func (t *tokenOrder) judge(grants []*history.Acquisition, oneSlot bool) {
+	if risesStrictly(grants) {
+		return
+	}
 	// A read is bound by exclusive grants only, an exclusive one by all.
-	released := func(a *history.Acquisition) bool { return released(t.Digest, a) }
-	all, exclusive := newBounds(len(grants), released), newBounds(len(grants), released)
-	owner := map[int64]*history.Acquisition{} // not needed where tokens rise, because all are different then
-	rising := risesStrictly(grants)
+	all := highest(grants, func(*history.Acquisition) bool { return true })
+	exclusive := highest(grants, func(a *history.Acquisition) bool { return history.Exclusive(a.Mode) })
+	owner := map[int64]*history.Acquisition{}
 	for i, a := range grants {
-		returned := sort.Search(len(grants), func(k int) bool { return grants[k].Returned > a.Invoked })
-		before := all.before(a, min(returned, i))
+		bounds := all
 		if !oneSlot && !history.Exclusive(a.Mode) {
-			before = exclusive.before(a, min(returned, i))
+			bounds = exclusive
+		}
+		called := sort.Search(i, func(k int) bool { return grants[k].Returned > a.Invoked })
+		told := sort.Search(i, func(k int) bool { return grants[k].Returned >= a.Returned })
+		before := bounds[called]
+		if b := bounds[max(called, told)]; b != before && b.Token > a.Token {
+			if certain, perhaps := held(t.Digest, a); certain || perhaps {
+				before = b
+			}
 		}
 		first := owner[a.Token]
 		switch {
@@ -154,19 +153,12 @@ func (t *tokenOrder) judge(grants []*history.Acquisition, oneSlot bool) {
 		case before != nil && before.Token > a.Token && t.close(before, a):
 			t.unsure++
 		case before != nil && before.Token > a.Token:
-			t.find(
-				evidence.KindTokenFell,
-				a,
-				before,
-				fmt.Sprintf("%s was granted %s with token %d, after %s with token %d", a.Client, a.Lock, a.Token, before.Client,
-					before.Token),
-			)
+			t.find(evidence.KindTokenFell, a, before, fmt.Sprintf("%s was granted %s with token %d, after %s with token %d",
+				a.Client, a.Lock, a.Token, before.Client, before.Token))
 		}
-		if first == nil && !rising {
+		if first == nil {
 			owner[a.Token] = a
 		}
-		all.add(a, true)
-		exclusive.add(a, history.Exclusive(a.Mode))
 	}
 }
 
@@ -188,53 +180,43 @@ func keptToken(a, b *history.Acquisition) bool {
 		a.Session == b.Session && a.Returned <= b.Invoked && held(a.ReleaseInvoked) && held(a.Lost)
 }
 
-// bounds are the highest tokens among some of the grants, in the order of return.
-type bounds struct {
-	highest []*history.Acquisition // among the first i to return
-	proven  *history.Acquisition   // among those released with success
-
-	released func(*history.Acquisition) bool
+// highest returns the grant with the highest token among the first 0, 1, … of the grants, of those that count.
+func highest(grants []*history.Acquisition, counts func(*history.Acquisition) bool) []*history.Acquisition {
+	all := make([]*history.Acquisition, 1, len(grants)+1)
+	for i, a := range grants {
+		if h := all[i]; !counts(a) || h != nil && h.Token >= a.Token {
+			a = h
+		}
+		all = append(all, a)
+	}
+	return all
 }
 
-func newBounds(grants int, released func(*history.Acquisition) bool) *bounds {
-	return &bounds{highest: make([]*history.Acquisition, 1, grants+1), released: released}
-}
-
-// add notes the next grant to return, if it counts.
-func (b *bounds) add(a *history.Acquisition, counts bool) {
-	highest := b.highest[len(b.highest)-1]
-	if counts && (highest == nil || a.Token > highest.Token) {
-		highest = a
+// held reports whether a's client certainly had the lock at the servers when its acquire returned, or would have had it
+// but for a standstill that nobody sees.
+//
+// It had it unless something can have cost it the lock before, as for [evidence.Digest.LostUntold]. It had it as well
+// if its release succeeded: that deletes the holder's own node, which hence was there, and first in line, all the time
+// since acquire returned. But a lock may say so of a release that came after the end of its session. So by the servers'
+// transactions the hold must not have ended before; where there are none, nothing may have cost a its session before.
+func held(d *evidence.Digest, a *history.Acquisition) (certain, perhaps bool) {
+	at, end := d.EndAtServers(a)
+	var lost []evidence.Explanation // each of which would show that it had it, if there is none
+	if d.Timeout(a.Session) > 0 && (end == nil || at-2*d.Transactions.Clock.Err > a.Returned) {
+		lost = append(lost, d.LostUntold(a))
 	}
-	b.highest = append(b.highest, highest)
-	if counts && (b.proven == nil || a.Token > b.proven.Token) && b.released(a) {
-		b.proven = a
+	if a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK && a.Lost == history.None {
+		if d.Transactions.Whole() {
+			certain = end == nil || at >= a.ReleaseInvoked
+		} else {
+			lost = append(lost, d.Outage(a, a.ReleaseInvoked))
+		}
 	}
-}
-
-// before is the grant with the highest token among those certainly granted before a, where returned is how many had
-// returned when a was called for.
-func (b *bounds) before(a *history.Acquisition, returned int) *history.Acquisition {
-	before, proven := b.highest[returned], b.proven
-	if proven != nil && proven.Returned < a.Returned && (before == nil || proven.Token > before.Token) && b.released(a) {
-		before = proven
+	for _, x := range lost {
+		certain = certain || !x.Explained() && !x.Unsure()
+		perhaps = perhaps || x.Unseen()
 	}
-	return before
-}
-
-// released reports whether a was certainly still held at the servers when it was released with success. A lock may say
-// so of a release that came after the end of its session. So by the servers' transactions the hold must not have ended
-// before; where there are none, nothing may have cost a its session before.
-func released(d *evidence.Digest, a *history.Acquisition) bool {
-	if a.ReleaseReturned == history.None || a.ReleaseOutcome != history.OK || a.Lost != history.None {
-		return false
-	}
-	if d.Transactions.Whole() {
-		at, end := d.EndAtServers(a)
-		return end == nil || at >= a.ReleaseInvoked
-	}
-	x := d.Outage(a, a.ReleaseInvoked)
-	return !x.Explained() && (!x.Unsure() || x.Unseen()) // then it is a doubt; see [tokenOrder.close]
+	return certain, perhaps
 }
 
 func (t *tokenOrder) find(kind evidence.Kind, a, before *history.Acquisition, text string) {

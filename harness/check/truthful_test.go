@@ -84,6 +84,8 @@ type truthfulWorkload struct {
 	locks   int // of which an acquisition takes one or several; 0 = one lock
 	// unwatched says that clients have drivers that declare no pings, so that no standstill is recorded.
 	unwatched bool
+	resized   bool // the number of permits changes
+	unlogged  bool // the servers' logs were not read
 	// seeds are those of runs in which somebody was accused wrongly once.
 	seeds []uint64
 }
@@ -99,6 +101,10 @@ var truthfulWorkloads = []truthfulWorkload{
 	{name: "mutex with data in ZooKeeper", recipe: "queue", layout: nodes.LayoutQueue, guard: evidence.GuardZKMulti,
 		seeds: []uint64{500742}}, // a client stood still, was cut off, and went on to read its grant
 	{name: "semaphore", recipe: "queue", layout: nodes.LayoutSemaphore, permits: 2},
+	{name: "a semaphore that is resized", recipe: "queue", layout: nodes.LayoutSemaphore, permits: 2, resized: true,
+		seeds: []uint64{9265}}, // two clients were granted a permit at once, and the one that had asked first was told last
+	{name: "a semaphore that is resized, without logs", recipe: "queue", layout: nodes.LayoutSemaphore, permits: 2,
+		resized: true, unlogged: true},
 	{name: "multi-lock", recipe: "queue", layout: nodes.LayoutQueue, locks: 3},
 	{name: "multi-lock with a fence", recipe: "queue", layout: nodes.LayoutQueue, locks: 3, guard: evidence.GuardFencing},
 	{name: "a foreign lock without tokens", recipe: "opaque"},
@@ -137,6 +143,7 @@ type simulation struct {
 
 	down  int64 // until then there is no leader
 	epoch int64
+	limit int // the number of permits at present
 }
 
 // A simMail is a message on its way to a server or the resource.
@@ -190,7 +197,7 @@ type simClient struct {
 
 func newSimulation(w truthfulWorkload, seed uint64) *simulation {
 	s := &simulation{truthfulWorkload: w, Rand: rand.New(rand.NewPCG(seed, 7)), fences: map[string]*effect.Fences{},
-		values: map[string]int64{}, versions: map[string]int64{}}
+		values: map[string]int64{}, versions: map[string]int64{}, limit: w.permits}
 	for i := range max(w.locks, 1) {
 		lock := fmt.Sprintf("l%d", i+1)
 		s.fences[lock], s.values[lock] = &effect.Fences{}, 0
@@ -210,7 +217,34 @@ func newSimulation(w truthfulWorkload, seed uint64) *simulation {
 		c.idle()
 	}
 	s.disturb()
+	if s.resized {
+		s.resize(1_000 * ms)
+	}
 	return s
+}
+
+// resize changes the number of permits from some instant on, from that with which the semaphore begins to one less and
+// back.
+func (s *simulation) resize(from int64) {
+	later := func(do func()) { s.mail = append(s.mail, simMail{s.now + s.between(1, 30), do}) }
+	say := func(e history.Event) {
+		e.Process = "harness"
+		s.record(e)
+	}
+	s.mail = append(s.mail, simMail{from, func() {
+		if s.now < s.down {
+			s.resize(s.down)
+			return
+		}
+		permits := 2*s.permits - 1 - s.limit
+		say(history.Resizing("l1", permits))
+		later(func() {
+			s.limit = permits
+			s.grant()
+			later(func() { say(history.Resized("l1", permits)) })
+		})
+		s.resize(s.now + s.between(2_000, 15_000))
+	}})
 }
 
 func (s *simulation) record(e history.Event) {
@@ -374,7 +408,7 @@ func (s *simulation) facts() evidence.Facts {
 	if s.guard == evidence.GuardZKMulti {
 		f.FinalVersions = s.versions
 	}
-	if s.layout != "none" {
+	if s.layout != "none" && !s.unlogged {
 		f.Servers = &evidence.ServerLog{Layout: s.layout, Servers: []string{"zk1"}, Ensemble: []string{"zk1"},
 			History: nodes.Replay(slices.Values(s.txns))}
 	}
@@ -648,7 +682,7 @@ func (s *simulation) grant() {
 		case history.ModeRead:
 			may = !slices.ContainsFunc(s.queue[:i], func(o *simZnode) bool { return o.mode == history.ModeWrite })
 		case history.ModePermit:
-			may = z.granted || taken+z.permits <= s.permits
+			may = z.granted || taken+z.permits <= s.limit
 			taken += z.permits
 		}
 		if !may && z.mode == history.ModePermit {

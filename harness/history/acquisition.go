@@ -57,6 +57,9 @@ type Trouble struct {
 // Asked is when the wait for the lock began: when the acquisition was due, or else when it was invoked.
 func (a *Acquisition) Asked() int64 { return a.Invoked - a.Late }
 
+// Latency is how long the wait lasted: from [Acquisition.Asked] until acquire returned.
+func (a *Acquisition) Latency() int64 { return a.Returned - a.Asked() }
+
 // Granted reports whether the client got the lock.
 func (a *Acquisition) Granted() bool { return a.Outcome == OK && a.Returned != None }
 
@@ -72,9 +75,14 @@ func (a *Acquisition) Unknown() bool {
 // BelievedUntil is when the client stopped believing that it held the lock: when it called release, learned of the
 // loss, or died. It returns end if the client never stopped.
 func (a *Acquisition) BelievedUntil(end int64) int64 {
-	for _, t := range [...]int64{a.ReleaseInvoked, a.Lost, a.Died} {
-		if t != None && t < end {
-			end = t
+	return Earliest(end, a.ReleaseInvoked, a.Lost, a.Died)
+}
+
+// Earliest is the first of some instants, of which any may be [None], and end at the latest.
+func Earliest(end int64, instants ...int64) int64 {
+	for _, t := range instants {
+		if t != None {
+			end = min(end, t)
 		}
 	}
 	return end

@@ -35,6 +35,9 @@ func NewClock() Clock {
 	return best
 }
 
+// ClockAt returns the clock of a simulation: at epoch it shows that many nanoseconds.
+func ClockAt(epoch time.Time, shows int64) Clock { return Clock{epoch: epoch, offset: shows} }
+
 // Now returns CLOCK_MONOTONIC in nanoseconds. It allocates nothing and may be
 // called from any goroutine.
 func (c Clock) Now() int64 { return c.offset + int64(time.Since(c.epoch)) }

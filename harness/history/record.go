@@ -1,7 +1,10 @@
 package history
 
 import (
+	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"strconv"
 )
 
@@ -70,6 +73,30 @@ func endMark(events int64, sum uint64) Event {
 func Encode(e Event) []byte {
 	buf := make([]byte, bound(&e))
 	return buf[:putFrame(buf, &e)]
+}
+
+// WriteRecord writes the whole record of a process that ended as it was asked to, as the harness receives it: a
+// heading, the events, which are stamped, and an end mark.
+func WriteRecord(w io.Writer, h Heading, events []Event) error {
+	heading := h.Event()
+	mark := endMark(0, 0)
+	if len(events) > 0 {
+		first, last := events[0], events[len(events)-1]
+		heading.At, heading.Process, mark.At, mark.Process = first.At, first.Process, last.At, last.Process
+	}
+	out := bufio.NewWriter(w)
+	_, err := out.Write(Encode(heading))
+	var sum uint64
+	for _, e := range events {
+		b := Encode(e)
+		sum += uint64(checksumOf(b))
+		_, werr := out.Write(b)
+		err = errors.Join(err, werr)
+	}
+	all := endMark(int64(len(events)), sum)
+	mark.Value, mark.Detail = all.Value, all.Detail
+	_, werr := out.Write(Encode(mark))
+	return errors.Join(err, werr, out.Flush())
 }
 
 // A Record is what one file of raw history says about its own completeness.

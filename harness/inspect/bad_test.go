@@ -77,7 +77,7 @@ func TestBadServers(t *testing.T) {
 			}
 			text := fmt.Sprint(err)
 			if !errors.Is(err, remote.ErrUnusable) || !strings.Contains(text, c.want) || !strings.Contains(text, server) ||
-				strings.ContainsAny(text, "\n\r\x00\x1b") {
+				strings.ContainsAny(text, "\n\r\x00\x1b[]") {
 				t.Errorf("%q, want %q", text, c.want)
 			}
 			if ctx.Err() != nil {

@@ -84,24 +84,13 @@ type Lock struct {
 
 // Holders returns the contenders that hold.
 func (l *Lock) Holders() []*Contender {
-	var all []*Contender
-	for _, c := range l.Contenders {
-		if c.Holds {
-			all = append(all, c)
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(l.Contenders), func(c *Contender) bool { return !c.Holds })
 }
 
 // Waiters returns the contenders that wait.
 func (l *Lock) Waiters() []*Contender {
-	var all []*Contender
-	for _, c := range l.Contenders {
-		if !c.Holds {
-			all = append(all, c)
-		}
-	}
-	return append(all, l.Queued...)
+	waits := slices.DeleteFunc(slices.Clone(l.Contenders), func(c *Contender) bool { return c.Holds })
+	return append(waits, l.Queued...)
 }
 
 // newLock returns the lock with the children of its directory.
@@ -204,14 +193,8 @@ func (r *reader) complete(ctx context.Context, l *Lock, whole bool) error {
 		return err
 	}
 	l.order()
-	var some []*Contender
-	if h := l.Holders(); len(h) > 0 {
-		some = append(some, h[0])
-	}
-	if w := l.Waiters(); len(w) > 0 {
-		some = append(some, w[0])
-	}
-	return r.fill(ctx, some)
+	holders, waiters := l.Holders(), l.Waiters()
+	return r.fill(ctx, slices.Concat(holders[:min(1, len(holders))], waiters[:min(1, len(waiters))]))
 }
 
 func (r *reader) znode(ctx context.Context, name string) (*Lock, error) {

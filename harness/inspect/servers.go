@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"regexp"
 	"strconv"
@@ -71,13 +72,18 @@ func askOne(ctx context.Context, a *remote.Access, server string) (s Server, cli
 	defer cancel()
 	s.Address = server
 	answer, err := a.Ask(ctx, server, "srvr")
-	s.reached = !unreached(err)
+	op, known := errors.AsType[*net.OpError](err)
+	s.reached = !known || op.Op != "dial"
 	switch {
 	case !s.reached:
-		s.State = "cannot be reached: " + untrusted.Line(reason(err))
+		s.State = "cannot be reached: " + untrusted.Line(op.Err.Error())
 		return s, ""
 	case len(answer) == 0:
-		s.State = "does not answer"
+		s.State = "does not answer (it may want TLS, which --connect-ca turns on)"
+		if a.TLS != nil {
+			s.State = fmt.Sprintf("does not answer over TLS as --connect-ca, --connect-cert and --connect-key set it up (%s)",
+				untrusted.Line(fmt.Sprint(err)))
+		}
 		return s, ""
 	case reach.Refused(answer):
 		s.State, s.Serves = "does not say (srvr is not allowed)", true
@@ -93,20 +99,6 @@ func askOne(ctx context.Context, a *remote.Access, server string) (s Server, cli
 		s.Clients, clients = true, string(answer)
 	}
 	return s, clients
-}
-
-// unreached reports whether an error says that there was no connection.
-func unreached(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial"
-}
-
-// reason is the last part of an error's text, which says why there was no connection.
-func reason(err error) string {
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return op.Err.Error()
-	}
-	return err.Error()
 }
 
 // connectionLine is a server's line about a connection, such as " /10.0.0.7:51234[1](queued=0,…,sid=0x1000,to=4000,…)".

@@ -202,14 +202,7 @@ func age(c *Contender, now time.Time) string {
 
 // sameHolders reports whether the same znodes hold at both looks.
 func sameHolders(a, b *Lock) bool {
-	names := func(l *Lock) []string {
-		var all []string
-		for _, c := range l.Holders() {
-			all = append(all, c.Path)
-		}
-		return all
-	}
-	return slices.Equal(names(a), names(b))
+	return slices.EqualFunc(a.Holders(), b.Holders(), func(x, y *Contender) bool { return x.Path == y.Path })
 }
 
 // deletion says what the deletion of a contender would do.

@@ -143,8 +143,8 @@ func SecondOpinion(dir string, write bool) (out Outcome, opinions []secondopinio
 func write(dir string, in result.Input) error {
 	return rundir.WriteDerived(dir, rundir.Derived{
 		History: in.Events, Verdicts: in.Report, Result: in.Result,
-		Hlog:    func(w io.Writer) error { return result.WriteHlog(w, in.Events) },
-		Hiccups: func(w io.Writer) error { return result.WriteHiccups(w, in.Events) },
+		Hlog:    func(w io.Writer) error { return result.WriteHlog(w, in) },
+		Hiccups: func(w io.Writer) error { return result.WriteHiccups(w, in) },
 		Bench:   func(w io.Writer) error { return result.WriteBench(w, in.Result) },
 	})
 }
@@ -162,7 +162,7 @@ func evaluate(dir string) (result.Input, error) {
 	rep := check.Run(run.Events, factsOf(run))
 	run.Servers = nil     // only the checks need all that the servers' logs say, and it is large
 	untrusted.Lines(&rep) // it quotes texts of the servers' logs
-	in := result.Input{Run: run, Report: rep, Result: result.Summarize(run, rep)}
+	in := result.NewInput(run, rep)
 	untrusted.Lines(&in.Result)
 	return in, nil
 }

@@ -6,10 +6,12 @@ package records
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -36,8 +38,25 @@ func Read[R any](from io.Reader, version func(*R) int, want int) (all []R, err e
 	}
 }
 
+// ReadFile reads the records of a file, as [Read] does; there are none if there is no file.
+func ReadFile[R any](name string, version func(*R) int, want int) ([]R, error) {
+	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	all, err := Read(f, version, want)
+	if err != nil {
+		return all, fmt.Errorf("%s, %w", name, err)
+	}
+	return all, nil
+}
+
 // Append adds records to the end of a file, which is made if it does not exist, in one write, so that a program that
-// is killed leaves all of them or none.
+// is killed leaves all of them or none. It mends the file first; see [Mend].
 func Append[R any](name string, all ...R) (err error) {
 	var text []byte
 	for _, r := range all {
@@ -55,17 +74,45 @@ func Append[R any](name string, all ...R) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	var last [1]byte
-	if end, err := f.Seek(0, io.SeekEnd); err != nil {
+	if err := mend(f); err != nil {
 		return err
-	} else if end > 0 {
-		if _, err := f.ReadAt(last[:], end-1); err != nil {
-			return err
-		}
-		if last[0] != '\n' { // Read accepts a last line that does not end
-			text = append([]byte{'\n'}, text...)
-		}
 	}
 	_, err = f.Write(text)
+	return err
+}
+
+// Mend makes the last line of a file end. It ends a whole record, and cuts off part of one, which a program that was
+// killed left. Other files stay as they are. Nobody may append to the file meanwhile.
+func Mend(name string) (err error) {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return mend(f)
+}
+
+// mend mends a file that is open to append to.
+func mend(f *os.File) error {
+	end, err := f.Seek(0, io.SeekEnd)
+	if err != nil || end == 0 {
+		return err
+	}
+	var last [1]byte
+	if _, err := f.ReadAt(last[:], end-1); err != nil || last[0] == '\n' {
+		return err
+	}
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, end))
+	if err != nil {
+		return err
+	}
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	if !json.Valid(text[whole:]) {
+		return f.Truncate(int64(whole))
+	}
+	_, err = f.Write([]byte{'\n'})
 	return err
 }

@@ -359,7 +359,7 @@ func TestElsewhere(t *testing.T) {
 			t.Run(filepath.Base(recipe), func(t *testing.T) {
 				if recipe == "curator-mutex" {
 					suite.Nightly(t, "exec: runs a program every time")
-					curatortest.Require(t)
+					curatortest.Require(t, "")
 				}
 				r := e.judged(t, "plain", evidence.Pass, "--recipe", recipe, "--guard", "none")
 				if r.Operations.Acquired == 0 {

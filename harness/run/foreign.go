@@ -17,6 +17,7 @@ import (
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
 	"locklab/recipes/curator"
+	"locklab/workloads/lock"
 )
 
 // lockDir is the directory of a host that has the command of a foreign lock and its files.
@@ -89,7 +90,7 @@ func findForeign(ctx context.Context, sc *scenario.Scenario, binary string) ([]*
 			if sc.Command() != nil {
 				byRecipe[r.Name], err = findCommand(sc, filepath.Dir(binary))
 			} else {
-				byRecipe[r.Name], err = findCurator(ctx, r.Name, filepath.Dir(binary))
+				byRecipe[r.Name], err = findCurator(ctx, r, filepath.Dir(binary))
 			}
 			if err == nil && byRecipe[r.Name].classes != "" && sc.Connect != "" && sc.Lab != ensembles.LabKubernetes {
 				err = javaHere()
@@ -148,8 +149,8 @@ func exists(name string) bool {
 }
 
 // findCurator returns one of Curator's locks, whose driver is in a directory of this machine or is built there.
-func findCurator(ctx context.Context, recipe, dir string) (*foreignLock, error) {
-	jars, err := curator.Jars()
+func findCurator(ctx context.Context, r lock.Recipe, dir string) (*foreignLock, error) {
+	jars, err := curator.Jars(r.Version)
 	if err != nil {
 		return nil, err
 	}
@@ -161,12 +162,13 @@ func findCurator(ctx context.Context, recipe, dir string) (*foreignLock, error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &foreignLock{recipe: recipe, classes: lockDir + "/*",
-		argv: slices.Concat([]string{"java"}, curator.JavaOptions, []string{curator.Main, recipe})}
+	at := path.Join(lockDir, "curator"+r.Version) // two sides of a comparison may have a version each
+	f := &foreignLock{recipe: r.Name, classes: at + "/*",
+		argv: slices.Concat([]string{"java"}, curator.JavaOptions, []string{curator.Main, r.Unversioned()})}
 	var names []string
 	for _, jar := range append(jars, driver) {
 		names = append(names, filepath.Base(jar))
-		f.files = append(f.files, ensembles.File{Source: jar, Target: path.Join(lockDir, filepath.Base(jar))})
+		f.files = append(f.files, ensembles.File{Source: jar, Target: path.Join(at, filepath.Base(jar))})
 	}
 	// The names of the files need not have a version, and Debian's have none.
 	f.version = fmt.Sprintf("Apache Curator %s (%s)", cmp.Or(version, "of unknown version"), strings.Join(names, " "))

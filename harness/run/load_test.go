@@ -2,10 +2,15 @@ package run
 
 import (
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"locklab/ensembles/labtest/suite"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
+	"locklab/harness/judge"
+	"locklab/harness/rundir"
 )
 
 // Clients produce the load that the scenario describes.
@@ -41,6 +46,32 @@ func testLoads(t *testing.T, stage *Stage) {
 		if tp := out.Result.Throughput; number(tp.Dropped) < 100 || number(tp.BacklogMax) > 2 {
 			t.Errorf("%d dropped, and a backlog of %d", number(tp.Dropped), number(tp.BacklogMax))
 		}
+	})
+	t.Run("far away", func(t *testing.T) {
+		const added = 20 * time.Millisecond
+		out := runOn(t, stage, short("round-trip: 20ms", "clients: 4"))
+		wantVerdict(t, out, evidence.Pass)
+		wantRelayed(t, out, added)
+		// A request and its answer are the least that an acquisition takes.
+		asked, granted := map[string]int64{}, 0
+		for _, e := range readHistory(t, out.Dir) {
+			switch {
+			case e.Op == history.OpAcquire && e.Kind == history.Invoke:
+				asked[e.Client] = e.At
+			case e.Op == history.OpAcquire && e.Kind == history.OK:
+				if granted++; e.At-asked[e.Client] < int64(added) {
+					t.Errorf("%s was granted the lock after %v", e.Client, time.Duration(e.At-asked[e.Client]))
+				}
+			}
+		}
+		if granted == 0 {
+			t.Error("nobody was granted the lock")
+		}
+	})
+	t.Run("through relays that do not delay", func(t *testing.T) {
+		out := runOn(t, stage, short("round-trip: 0s", "clients: 4"))
+		wantVerdict(t, out, evidence.Pass)
+		wantRelayed(t, out, 0)
 	})
 	t.Run("shared sessions", func(t *testing.T) {
 		out := runOn(t, stage, short("clients: 8", "clients-per-session: 4"))
@@ -104,4 +135,20 @@ func testLoads(t *testing.T, stage *Stage) {
 			t.Errorf("sizes %v; holders at once, by permits: %v", sizes, most)
 		}
 	})
+}
+
+// wantRelayed checks that all clients of a run connected to all servers through relays, which added that much.
+func wantRelayed(t *testing.T, out judge.Outcome, added time.Duration) {
+	t.Helper()
+	if ns := out.Result.RoundTripNs; ns == nil || *ns != int64(added) {
+		t.Errorf("the result has a round trip of %d ns, want %v", number(ns), added)
+	}
+	env, err := rundir.ReadEnv(out.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := []string{"zk1", "zk2", "zk3"}
+	if diff := cmp.Diff(map[string][]string{"c1": all, "c2": all}, env.Relayed); diff != "" {
+		t.Errorf("relayed (-want +got)\n%s", diff)
+	}
 }

@@ -27,6 +27,7 @@ const (
 
 // findDetours finds out which clients cannot connect to the servers themselves. A client can, unless a fault of this
 // run delays packets on that connection, or the servers want TLS and its lock is a program that knows only addresses.
+// With a round trip, all connections pass through relays, whatever the kernel can do.
 func (r *run) findDetours(ctx context.Context) error {
 	r.detours = map[link]detour{}
 	for i, c := range r.clientHosts() {
@@ -41,6 +42,8 @@ func (r *run) findDetours(ctx context.Context) error {
 				}
 			}
 			switch {
+			case r.sc.RoundTrip.Relayed:
+				r.detours[link{c, s}] = byRelay
 			case delayed && lacks[agent.CapNetem] != "":
 				r.detours[link{c, s}] = byRelay
 			case blind, delayed && r.stage.outside != nil:
@@ -74,7 +77,7 @@ func (r *run) routes(ctx context.Context, h *ensembles.Host, p placement) ([]con
 		l := link{h, s}
 		switch out := r.stage.outside; {
 		case r.detours[l] == byRelay:
-			at, err := h.Agent.Relay(ctx, s.Server, r.sc.Seed)
+			at, err := r.makeRelay(ctx, h, s)
 			if err != nil {
 				return nil, fmt.Errorf("relay of %s: %w", h.Name, err)
 			}
@@ -88,6 +91,14 @@ func (r *run) routes(ctx context.Context, h *ensembles.Host, p placement) ([]con
 		}
 	}
 	return all, nil
+}
+
+// makeRelay makes a relay on a client's host to a server.
+func (r *run) makeRelay(ctx context.Context, h, server *ensembles.Host) (netip.AddrPort, error) {
+	if far := r.sc.RoundTrip; far.Relayed {
+		return h.Agent.FarRelay(ctx, server.Server, far.Added)
+	}
+	return h.Agent.Relay(ctx, server.Server, r.sc.Seed)
 }
 
 // relayOf returns the relay through which the process of a client's host connects to a server.

@@ -73,6 +73,9 @@ func OpenStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage
 }
 
 func openStage(ctx context.Context, sc *scenario.Scenario, opts Options) (*Stage, error) {
+	if err := refuseSim(sc); err != nil {
+		return nil, err
+	}
 	if err := unsupported(sc, opts.Lacking); err != nil {
 		return nil, err
 	}
@@ -303,9 +306,21 @@ func sharesLab(made, sc *scenario.Scenario, lacking map[string]string) bool {
 		LabSettings(made, lacking) == LabSettings(sc, lacking)
 }
 
+// refuseSim refuses a scenario for a simulation, which has no lab.
+func refuseSim(sc *scenario.Scenario) error {
+	if sc.Lab != ensembles.LabSim {
+		return nil
+	}
+	return sc.Refuse("lab", "lab sim is for single runs: this command needs real servers", "locklab run --lab sim")
+}
+
 // CheckFiles refuses a scenario that names a file or a directory of this machine which is not there, or not what it
-// must be. Many runs are then not begun for nothing. What only a lab knows, such as its images, is not checked.
+// must be, or that needs no lab. Many runs are then not begun for nothing. What only a lab knows, such as its images,
+// is not checked.
 func CheckFiles(sc *scenario.Scenario) error {
+	if err := refuseSim(sc); err != nil {
+		return err
+	}
 	if sc.Command() != nil {
 		own, err := os.Executable()
 		if err != nil {

@@ -47,7 +47,12 @@ func (r *run) startProcesses(ctx context.Context) error {
 		}
 		r.giveRecipe(&cfg, h, i)
 		first += cfg.Clients
-		g.Go(func() error { return r.start(gctx, h, r.client, "client", cfg) })
+		g.Go(func() error {
+			if err := r.verifyRoundTrip(gctx, h); err != nil {
+				return err
+			}
+			return r.start(gctx, h, r.client, "client", cfg)
+		})
 	}
 	if h := r.stage.lab.Host(rundir.ObserverHost); h != nil {
 		cfg, err := r.clientConfig(ctx, h, at)

@@ -16,6 +16,7 @@ import (
 	"locklab/ensembles/txnlog"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
+	"locklab/harness/scenario"
 )
 
 // A completeness finds out whether the record of a run is whole. Each reason that it gives names a file.
@@ -112,7 +113,7 @@ func (c *completeness) harness() {
 			c.received(e.Kind, e.Received())
 		}
 	}
-	for _, h := range c.hosts() {
+	for _, h := range Hosts(c.run.Scenario) {
 		if file := path.Join(h, AgentHistory); !received[file] {
 			c.lack(file, "was not received")
 		}
@@ -156,7 +157,7 @@ func (c *completeness) processes() {
 		}
 	}
 	faults := killers(c.run.Events)
-	for _, h := range c.recorders() {
+	for _, h := range recorders(c.run.Scenario) {
 		n := started[h]
 		if n == 0 && !c.run.Partial && c.collected() {
 			n = 1 // a run that came to its end had a process there
@@ -224,21 +225,22 @@ func cutLog(dir string, copied history.ServerLog) string {
 	return fmt.Sprintf("has %d bytes, and %d were copied", has, copied.Bytes)
 }
 
-func (c *completeness) hosts() []string {
+// Hosts returns the hosts that have a folder with the record of an agent in a run of a scenario, the servers first.
+func Hosts(sc *scenario.Scenario) []string {
 	var all []string
-	for i := range c.run.Scenario.Servers {
+	for i := range sc.Servers {
 		all = append(all, fmt.Sprintf("zk%d", i+1))
 	}
-	return append(all, c.recorders()...)
+	return append(all, recorders(sc)...)
 }
 
 // recorders returns the hosts whose processes record a history.
-func (c *completeness) recorders() []string {
+func recorders(sc *scenario.Scenario) []string {
 	var all []string
-	for i := range c.run.Scenario.ClientProcesses {
+	for i := range sc.ClientProcesses {
 		all = append(all, fmt.Sprintf("c%d", i+1))
 	}
-	if c.run.Scenario.Observer {
+	if sc.Observer {
 		all = append(all, ObserverHost)
 	}
 	return append(all, ResourceHost)

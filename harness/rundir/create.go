@@ -152,6 +152,13 @@ func RequireRun(dir string) error {
 	return fmt.Errorf("%w: %s has no %s", ErrNoRun, dir, ScenarioFile)
 }
 
+// Recorded reports whether a directory holds anything besides a scenario that a run begins with.
+func Recorded(dir string) bool {
+	_, noHosts := os.Lstat(HostsDir(dir))
+	_, noPlan := os.Lstat(filepath.Join(dir, timelineFile))
+	return noHosts == nil || noPlan == nil
+}
+
 // RequireDir refuses what is not a directory.
 func RequireDir(dir string) error {
 	switch info, err := os.Stat(dir); {
@@ -176,6 +183,19 @@ func Occupy(dir string) (release func()) {
 	for errors.Is(unix.Flock(int(d.Fd()), unix.LOCK_EX), unix.EINTR) {
 	}
 	return func() { d.Close() }
+}
+
+// OccupyPlan marks the directory of a plan, such as that of a sweep, as [Occupy] marks that of a run. Unlike that, it
+// refuses a directory in which another process works.
+func OccupyPlan(dir string) (release func(), err error) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if errors.Is(unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB), unix.EWOULDBLOCK) {
+		return nil, errors.Join(refuseDir("another process works in %s", dir), d.Close())
+	}
+	return func() { d.Close() }, nil
 }
 
 // Lasts reports whether the run in the directory d lasts: whether a process on this machine has marked it by [Occupy].

@@ -75,7 +75,7 @@ func Writable(dir string) bool {
 }
 
 // ReadResult decodes the result of a run.
-func ReadResult(dir string, into any) error { return readJSON(filepath.Join(dir, ResultFile), into) }
+func ReadResult(dir string, into any) error { return ReadJSON(filepath.Join(dir, ResultFile), into) }
 
 // WriteReport replaces the report of a run or of a sweep.
 func WriteReport(dir string, page []byte) error { return replaceWith(ReportPath(dir), page) }
@@ -137,8 +137,8 @@ func WriteJSON(name string, v any) error {
 	})
 }
 
-// readJSON decodes a JSON file of a run directory. One that cannot be decoded is an [ErrBadFile].
-func readJSON(name string, into any) error {
+// ReadJSON decodes a JSON file of a run directory. One that cannot be decoded is an [ErrBadFile].
+func ReadJSON(name string, into any) error {
 	b, err := os.ReadFile(name)
 	if err != nil {
 		return err

@@ -87,7 +87,7 @@ func WriteEnv(dir string, e Env) error { return WriteJSON(filepath.Join(dir, Env
 // ReadEnv reads the environment of a run. A version of the run directory that is not known is an [ErrBadFile].
 func ReadEnv(dir string) (Env, error) {
 	var e Env
-	err := readJSON(filepath.Join(dir, EnvFile), &e)
+	err := ReadJSON(filepath.Join(dir, EnvFile), &e)
 	if err == nil && (e.Format < 0 || e.Format > Format) {
 		err = fmt.Errorf("read %s: %w: the run directory has format %d, and this locklab reads formats 1 to %d; "+
 			"use a newer locklab", EnvFile, ErrBadFile, e.Format, Format)

@@ -1,7 +1,9 @@
 package rundir
 
 import (
+	"errors"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -29,4 +31,23 @@ func TestOccupy(t *testing.T) {
 	if lasts() {
 		t.Error("a run still lasts that has ended")
 	}
+}
+
+// Only one process at a time works in the directory of a plan.
+func TestOccupyPlan(t *testing.T) {
+	dir := t.TempDir()
+	release, err := OccupyPlan(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = OccupyPlan(dir)
+	if !errors.Is(err, ErrDirInUse) || !strings.Contains(err.Error(), "another process works in") {
+		t.Errorf("a second one is refused with %v", err)
+	}
+	release()
+	release, err = OccupyPlan(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
 }

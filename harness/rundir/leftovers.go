@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -22,10 +23,10 @@ func WriteDump(dir, server, answer string) error {
 	return replaceWith(filepath.Join(HostDir(dir, server), dumpFile), []byte(answer))
 }
 
-// barrier begins the name of the znode that a write through each server creates before the server's log is copied.
-const barrier = "locklab-ready-"
+// Barrier begins the path of the znode that a write through each server creates before the server's log is copied.
+const Barrier = "/locklab-ready-"
 
-func isBarrier(node string) bool { return strings.HasPrefix(path.Base(node), barrier) }
+func isBarrier(node string) bool { return strings.HasPrefix("/"+path.Base(node), Barrier) }
 
 // addLeftovers notes the ephemeral znodes that a server still had at the end, although their session had been closed
 // before the server committed its last write.
@@ -92,8 +93,8 @@ func merge(size int, copied collection, sources []txnlog.Source, passed []tail) 
 // A tail is transactions at the end of an epoch that a majority of the servers logged, and that the next leader had not
 // carried out.
 type tail struct {
-	after, last int64 // zxids: after the one, up to the other
-	lacks       string
+	after, last int64  // zxids: after the one, up to the other
+	by          string // what shows that it was not carried out
 
 	count       int
 	first, till int64    // zxids of the first and the last of them
@@ -118,10 +119,10 @@ func (t *tail) note(e *txnlog.Entry) {
 }
 
 func (t *tail) String() string {
-	return fmt.Sprintf("%s, a majority, logged %d transactions at the end of an epoch (zxid %s to %s) that %s lacks, and "+
+	return fmt.Sprintf("%s, a majority, logged %d transactions at the end of an epoch (zxid %s to %s) that %s, and "+
 		"later transactions fit only if they were never carried out; when a server that logged them is started again, "+
 		"it carries them out", strings.Join(t.servers, " and "), t.count, evidence.Zxid(t.first), evidence.Zxid(t.till),
-		t.lacks)
+		t.by)
 }
 
 // passOver finds tails that were never carried out although a majority logged them, and returns the logs without them.
@@ -131,6 +132,10 @@ func (t *tail) String() string {
 // be written while it looks for a new leader, and acknowledges it to nobody. It goes by what it had carried out when it
 // votes and when it leads, and the dropped leader is made to cut its log. By the logs alone, the tail looks like one
 // that a snapshot brought to the server that lacks it.
+//
+// All servers may have logged such a tail, if the dropped leader had not to cut its log either. Then it is known by the
+// transactions of the next epoch alone that contradict it, and begins with the first that they contradict, since a
+// server carries transactions out in their order.
 //
 // What follows in the next epoch decides. If transactions of it do not fit behind the tail (a znode is created that
 // has one of the tail's transactions for its creation, or one is deleted that such a transaction has deleted), and they
@@ -144,7 +149,20 @@ func passOver(size int, copied collection, sources []txnlog.Source, m merged, ev
 	for _, g := range m.all.Gaps {
 		last := min(g.Before-1, g.After|(1<<32-1))
 		if g.After>>32 != g.Before>>32 && !granted(events, g.After, last) {
-			passed = append(passed, tail{after: g.After, last: last, lacks: g.Server})
+			passed = append(passed, tail{after: g.After, last: last, by: g.Server + " lacks"})
+		}
+	}
+	first := map[int64]int64{} // the first transaction of an epoch that one of a later epoch contradicts
+	for _, o := range m.history.Oddities {
+		epoch := o.Earlier >> 32
+		if o.Earlier != 0 && epoch < o.Zxid>>32 && (first[epoch] == 0 || o.Earlier < first[epoch]) {
+			first[epoch] = o.Earlier
+		}
+	}
+	for _, epoch := range slices.Sorted(maps.Keys(first)) {
+		from := first[epoch]
+		if last := epoch<<32 | (1<<32 - 1); !granted(events, from-1, last) {
+			passed = append(passed, tail{after: from - 1, last: last, by: "contradict the next epoch"})
 		}
 	}
 	if len(passed) == 0 {

@@ -56,7 +56,7 @@ func Timeline(sc *scenario.Scenario, p chaos.Plan) any {
 // ReadTimeline returns the planned faults of a run. An old run without the file had those that its scenario names.
 func ReadTimeline(dir string, sc *scenario.Scenario) (chaos.Plan, error) {
 	var t timeline
-	err := readJSON(filepath.Join(dir, timelineFile), &t)
+	err := ReadJSON(filepath.Join(dir, timelineFile), &t)
 	if errors.Is(err, fs.ErrNotExist) {
 		return sc.Plan(nil), nil
 	}

@@ -101,6 +101,10 @@ func (v *validator) faults() {
 			}
 		}
 		v.refuseFault(i, s.Check(f))
+		if v.RoundTrip.Relayed && chaos.KindOf(f.Kind).Relayed != nil {
+			v.refuse(by(faultOrigin(i, "kind"), "round-trip"), "drop one of the two",
+				"with round-trip, relays delay what clients send all the time, and a %s would add to that", f.Kind)
+		}
 		if f.Trigger != "" && v.Section == SectionNone {
 			v.refuse(by(faultOrigin(i, "trigger"), "section"), "section: counter, or at: a time",
 				"with section none, no client comes to %s", f.Trigger)

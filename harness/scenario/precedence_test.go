@@ -31,6 +31,7 @@ var valuesOf = map[string][3]string{
 	"read-share":      {"0.1", "0.2", "0.3"},
 	"recipe":          {"naive-mutex", "rw", "none"},
 	"resize":          {"5 every 1s", "6 every 1s", "7 every 1s"},
+	"round-trip":      {"11ms", "0s", "13ms"},
 	"schedule":        {"random", "swarm", "explicit"},
 	"section":         {"none", "counter", "none"},
 	"seed":            {"1", "2", "3"},

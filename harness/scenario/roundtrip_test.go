@@ -68,6 +68,8 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		Clients:           count("clients", 1, most),
 		ClientsPerSession: count("clients-per-session", 0, most),
 		Placement:         draw("placement", "spread", "leader", "followers", "own-follower"),
+		RoundTrip: rapid.SampledFrom([]scenario.RoundTrip{{}, {Relayed: true},
+			{Relayed: true, Added: 1500 * time.Microsecond}}).Draw(t, "round-trip"),
 		Section:           draw("section", "counter", "append", "none"),
 		ClientProcesses:   count("client-processes", 1, 64),
 		VictimAlone:       rapid.Bool().Draw(t, "victim-alone"),

@@ -130,6 +130,14 @@ var rules = []rule{
 		func(s *Scenario) bool {
 			return (s.Placement == PlacementFollowers || s.Placement == PlacementOwnFollower) && s.Servers == 1
 		}},
+	{"round-trip session-timeout",
+		"a round trip of {round-trip} is more than a tenth of the session timeout of {negotiated}",
+		"a shorter round-trip, or a longer session-timeout",
+		func(s *Scenario) bool { return s.RoundTrip.Added > s.Negotiated()/10 }},
+	{"round-trip fault-kinds schedule",
+		"with round-trip, relays delay what clients send all the time, and schedule {schedule} may draw a latency",
+		"fault-kinds: pause,kill, or others but latency",
+		func(s *Scenario) bool { return s.RoundTrip.Relayed && s.planned().DrawsRelayed() }},
 	{"min-session-timeout max-session-timeout tick",
 		"min-session-timeout of {least-session} is above max-session-timeout of {longest-session}",
 		"unset, they are 2 and 20 ticks",
@@ -281,6 +289,7 @@ var terms = map[string]func(*Scenario) any{
 	"list-length":          func(*Scenario) any { return workloads.MaxElements },
 	"resized-permits":      func(s *Scenario) any { return s.Resize.To },
 	"resize-interval":      func(s *Scenario) any { return settings.FormatDuration(s.Resize.Every) },
+	"negotiated":           func(s *Scenario) any { return settings.FormatDuration(s.Negotiated()) },
 	"least-session": func(s *Scenario) any {
 		least, _ := s.SessionLimits()
 		return settings.FormatDuration(least)

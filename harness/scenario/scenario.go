@@ -54,7 +54,7 @@ type Scenario struct {
 	// Answers is the reader whose question that is: AnswersPlanner, AnswersCI or AnswersDesigner; or empty.
 	Answers string `key:"answers" scenario:"fileonly,omitempty"`
 
-	Lab string `key:"lab" enum:"auto,docker,netns,process,kubernetes"`
+	Lab string `key:"lab" enum:"auto,docker,netns,process,kubernetes,sim"`
 	// Connect is the connection string of an ensemble to run on, which locklab did not start; empty = the lab has servers
 	// of its own. The other four say how to reach it: see [remote.Target].
 	Connect     string `key:"connect" scenario:"omitempty"`
@@ -85,9 +85,11 @@ type Scenario struct {
 	// ClientsPerSession is how many clients share a session; 0 = 1.
 	ClientsPerSession int    `key:"clients-per-session" scenario:"omitempty" min:"0" max:"100000"`
 	Placement         string `key:"placement" enum:"spread,leader,followers,own-follower"`
-	Section           string `key:"section" enum:"counter,append,none"`
-	ClientProcesses   int    `key:"client-processes" min:"1" max:"64"`
-	VictimAlone       bool   `key:"victim-alone"`
+	// RoundTrip is added between all clients and all servers for the whole run. It is no fault.
+	RoundTrip       RoundTrip `key:"round-trip" scenario:"omitempty"`
+	Section         string    `key:"section" enum:"counter,append,none"`
+	ClientProcesses int       `key:"client-processes" min:"1" max:"64"`
+	VictimAlone     bool      `key:"victim-alone"`
 	// Victims is how many processes run one client alone if VictimAlone; 0 = 1.
 	Victims int `key:"victims" scenario:"omitempty" min:"0" max:"63"`
 	Locks   int `key:"locks" min:"1" max:"100000"`

@@ -103,8 +103,16 @@ func isWorkload(name string) object {
 
 // recipeSchema returns the schema of one of these recipes, several with commas, or a command.
 func recipeSchema(names []string) object {
-	one := `(` + strings.Join(names, "|") + `)`
-	return object{"anyOf": []object{{"enum": names}, settings.TextSchema(`^` + one + `( *, *` + one + `)+$`),
+	var all, patterns []string
+	for _, name := range names {
+		r, _ := lock.Find(name)
+		all = append(append(all, name), r.Versions()...)
+	}
+	for _, name := range all {
+		patterns = append(patterns, regexp.QuoteMeta(name))
+	}
+	one := `(` + strings.Join(patterns, "|") + `)`
+	return object{"anyOf": []object{{"enum": all}, settings.TextSchema(`^` + one + `( *, *` + one + `)+$`),
 		settings.TextSchema(`^` + lock.ExecPrefix + `\S`)}}
 }
 

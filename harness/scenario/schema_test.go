@@ -77,8 +77,10 @@ func TestSchemaAccepts(t *testing.T) {
 	schema := compiledSchema(t)
 	for _, src := range []string{
 		"{}", "hold: 0", "hold: 1h2m3.5s", "hold: 1.s", "heap: 2GiB", "seed: 18446744073709551615", "servers: 5",
-		"about: why?", "liveness: auto", "recipe: mutex, curator-mutex", "recipe: exec:./lock -v",
-		"observer: TRUE", "observer: \"yes\"", "victim-alone: 1", "try: off", "observer: n",
+		"about: why?", "liveness: auto", "recipe: mutex, curator-mutex", "recipe: curator-mutex@5.4.0",
+		"recipe: curator-mutex@5.4.0,curator-mutex@5.7.1",
+		"recipe: exec:./lock -v", "round-trip: 0",
+		"observer: TRUE", "observer: \"yes\"", "victim-alone: 1", "try: off", "observer: n", "round-trip: 2ms",
 		"workload: read-write\nrecipe: rw\nread-share: 1",
 		"thresholds: [acquire.p99<50ms, overlaps == 0, acquired_per_s >= 1e3, fairness.jain!=.5]",
 		"thresholds: [latency.acquire.p99_ns < 50ms, throughput.acquired_per_s > 5, safety.overlaps == 0]",
@@ -90,6 +92,7 @@ func TestSchemaAccepts(t *testing.T) {
 		`faults:
 - {kind: pause, target: holder, at: 1s, for: 1s, every: 3s, repeat: 2}
 - {kind: kill, target: minority, at: 1s, for: 1s}`,
+		"faults: [{kind: pause, target: holder, at: 1s, until: superseded}]",
 		victim + "  until: superseded\n  linger: 300ms\n  expect: expiry",
 		victim + "  for: 1s\n  repeat: 3",
 	} {
@@ -167,6 +170,7 @@ var beyond = []string{
 	"credential in the open", "no latency at all",
 	"more versions than servers", "upgrade to the same", "upgrade to the default", "upgrade of one", "upgrade too late",
 	"upgrade twice",
+	"as far as the Moon", "far for a short session", "far and slow", "far and drawn", "far and drawn slow",
 	"logs of nobody", "logs of a minority", "logs of more", "logs nowhere",
 }
 

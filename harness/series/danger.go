@@ -10,9 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/chaos"
+	"locklab/ensembles"
 	"locklab/harness/check/evidence"
 	"locklab/harness/fail"
 	"locklab/harness/judge"
@@ -385,14 +387,18 @@ func costOf(r *result.Result) danger.RunCost {
 }
 
 // ReportDanger reads the runs that the measurement in dir has so far, and replaces its danger.json and its report. Band
-// and trials say which points are done, see [DangerRun].
-func ReportDanger(dir string, band float64, trials int) (*danger.Danger, error) {
+// and trials say which points are done, see [DangerRun]. Beside is the directory of another measurement, whose points
+// are drawn in the same picture; without one, those stay that the report had.
+func ReportDanger(dir string, band float64, trials int, beside string) (*danger.Danger, error) {
 	p, err := ReadDangerPlan(dir)
 	if err != nil {
 		return nil, err
 	}
 	d := &danger.Danger{SchemaVersion: danger.SchemaVersion, Seed: p.Seed, TimeoutNs: int64(p.Timeout),
 		TickNs: int64(p.Tick), Victims: p.Victims, Servers: p.Servers, Warnings: []string{}}
+	if p.Lab == ensembles.LabSim {
+		d.Warnings = append(d.Warnings, result.SimulatedCaveat)
+	}
 	for i := range dangerPanels {
 		panel := &dangerPanels[i]
 		if !slices.Contains(p.Panels, panel.name) {
@@ -421,5 +427,9 @@ func ReportDanger(dir string, band float64, trials int) (*danger.Danger, error) 
 		}
 		d.Panels = append(d.Panels, drawn)
 	}
+	if err := putBeside(d, dir, beside); err != nil {
+		return nil, err
+	}
+	d.Headline = strings.Join(d.Headlines(), " ")
 	return d, errors.Join(rundir.WriteJSON(filepath.Join(dir, dangerFile), d), danger.Render(dir, d))
 }

@@ -15,6 +15,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/harness/check/evidence"
+	"locklab/harness/fail"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/reports/danger"
@@ -89,7 +90,7 @@ func TestDangerMeasuresUntilPointsAreNarrow(t *testing.T) {
 	if err := d.Execute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReportDanger(dir, d.Band, d.Trials)
+	got, err := ReportDanger(dir, d.Band, d.Trials, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,7 @@ func TestDangerReadsEachRunOnce(t *testing.T) {
 	if err := d.Execute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReportDanger(dir, d.Band, d.Trials); err == nil {
+	if _, err := ReportDanger(dir, d.Band, d.Trials, ""); err == nil {
 		t.Errorf("the results of %d runs were not spoiled", len(lab.runs))
 	}
 }
@@ -149,7 +150,7 @@ func TestDangerGoesOnAfterAnInterrupt(t *testing.T) {
 	if err := d.Execute(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	got, err := ReportDanger(dir, d.Band, d.Trials)
+	got, err := ReportDanger(dir, d.Band, d.Trials, "")
 	if err != nil || got.Open != 0 {
 		t.Errorf("%d points are open after it went on: %v", got.Open, err)
 	}
@@ -164,7 +165,7 @@ func TestDangerEndsWithAViolation(t *testing.T) {
 	if err := d.Execute(t.Context()); !errors.Is(err, ErrUnexplained) || len(lab.runs) != 1 {
 		t.Errorf("%d runs, and %v", len(lab.runs), err)
 	}
-	got, err := ReportDanger(dir, d.Band, d.Trials)
+	got, err := ReportDanger(dir, d.Band, d.Trials, "")
 	if err != nil || !strings.Contains(got.Violation, "two holders") {
 		t.Errorf("the report says %q, %v", got.Violation, err)
 	}
@@ -239,6 +240,48 @@ func TestDangerRefusesPlans(t *testing.T) {
 		p := smallDanger(t)
 		change(p)
 		if err := p.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}
+
+// Another measurement is drawn in the same picture, and stays there when the report is made again. One that has nothing
+// in common is refused before anything is measured.
+func TestDangerBesideAnother(t *testing.T) {
+	measured := func(change func(*DangerPlan)) string {
+		p, dir := smallDanger(t), t.TempDir()
+		change(p)
+		if err := p.Begin(dir); err != nil {
+			t.Fatal(err)
+		}
+		d := DangerRun{Dir: dir, Plan: p, Band: 0.5, Trials: 16, Run: (&dangerLab{}).run}
+		if err := d.Execute(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReportDanger(dir, d.Band, d.Trials, ""); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}
+	simulated := measured(func(p *DangerPlan) { p.Lab = ensembles.LabSim })
+	dir := measured(func(*DangerPlan) {})
+	if err := smallDanger(t).CheckBeside(simulated); err != nil {
+		t.Error(err)
+	}
+	for _, beside := range []string{simulated, ""} {
+		d, err := ReportDanger(dir, 0.5, 16, beside)
+		if err != nil || d.Beside == nil || d.Beside.Name != "simulated" || d.Beside.Of != 4 || d.Beside.Within != 4 {
+			t.Errorf("beside %q: %+v, %v", beside, d.Beside, err)
+		}
+	}
+	for want, change := range map[string]func(*DangerPlan){
+		"a session timeout of 1s":          func(p *DangerPlan) { p.Timeout = 2 * time.Second },
+		"has no point of this measurement": func(p *DangerPlan) { p.Doses = []float64{3} },
+		"has no point of":                  func(p *DangerPlan) { p.Guards = []string{"zk-multi"} },
+	} {
+		p := smallDanger(t)
+		change(p)
+		if err := p.CheckBeside(simulated); !errors.Is(err, fail.Input) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

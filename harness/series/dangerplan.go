@@ -12,10 +12,12 @@ import (
 	"time"
 
 	"locklab/chaos"
+	"locklab/ensembles"
 	"locklab/harness/fail"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/settings"
+	"locklab/harness/simulate"
 	"locklab/reports/danger"
 	"locklab/workloads"
 	"locklab/workloads/guard"
@@ -104,6 +106,9 @@ func (p *DangerPlan) Check() error {
 	slices.Sort(p.Doses)
 	for _, c := range p.curves() {
 		sc, err := p.round(c, 1, p.Doses)
+		if err == nil && p.Lab == ensembles.LabSim {
+			err = simulate.Refuse(sc)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c, err)
 		}

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 
+	"locklab/ensembles"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
+	"locklab/harness/simulate"
 )
 
 // Labs carries out runs that follow one another, each in a lab with the settings that it wants. A lab stays open for
@@ -38,11 +40,15 @@ type Job struct {
 	_ struct{}
 }
 
-// Run carries out one run, in an open lab or in a new one, and judges and draws it. A run that broke off is judged and
-// drawn too: the outcome is then valid beside the error, and its Dir is not empty. Such a run takes its lab with it.
+// Run carries out one run, in an open lab, in a new one, or as a simulation, and judges and draws it. A run that broke
+// off is judged and drawn too: the outcome is then valid beside the error, and its Dir is not empty. Such a run takes
+// its lab with it.
 func (l *Labs) Run(ctx context.Context, job Job) (judge.Outcome, error) {
 	if err := rundir.CheckDir(job.Dir); err != nil {
 		return judge.Outcome{}, err // before a lab is started for nothing
+	}
+	if job.Scenario.Lab == ensembles.LabSim {
+		return conclude(ctx, job, simulate.Scenario(ctx, job.Scenario, job.Dir))
 	}
 	stage, err := l.stage(ctx, job.Scenario)
 	if err != nil {

@@ -98,6 +98,17 @@ func TestSweepGrid(t *testing.T) {
 	}
 }
 
+// Each point of a sweep over round trips goes through relays, the one of 0 too, so that they can be compared.
+func TestSweepOverRoundTrips(t *testing.T) {
+	p := mustPlan(t, SweepConfig{}, "round-trip=0,2ms,50ms")
+	for i, want := range []time.Duration{0, 2 * time.Millisecond, 50 * time.Millisecond} {
+		sc, err := p.Run(i, 1)
+		if err != nil || sc.RoundTrip != (scenario.RoundTrip{Relayed: true, Added: want}) {
+			t.Errorf("%s: %+v, %v", p.Points[i].Name, sc.RoundTrip, err)
+		}
+	}
+}
+
 // A value has the same place on the axis in every form in which it can be written.
 func TestSweepValuesAreCanonical(t *testing.T) {
 	plan := mustPlan(t, SweepConfig{}, "session-timeout=4000ms,8s", "clients=02,4")

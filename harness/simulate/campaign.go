@@ -22,11 +22,8 @@ const Model = 3
 
 // A Campaign runs many seeds of a recipe, on all processors.
 type Campaign struct {
-	Recipe      lock.Recipe
-	First, Last uint64
-	// Hours is after how many session-hours no more seeds begin; 0 = there is no such limit.
-	Hours  float64
-	Faults bool
+	Plan
+	Recipe lock.Recipe // one of the plan's
 	// Before are the outcomes of seeds of the recipe that were run already.
 	Before []Outcome
 	// StopAtFinding ends it at the first violation.
@@ -84,6 +81,8 @@ type Finding struct {
 	// At is when it was, if Kind says what.
 	At    time.Duration `json:"at_ns,omitempty"`
 	State string        `json:"state"`
+	// Reproduce is the command that shows it again, where findings are printed.
+	Reproduce string `json:"reproduce,omitempty"`
 }
 
 // The states of a finding.
@@ -130,13 +129,10 @@ func (c *Campaign) Execute(ctx context.Context) (Totals, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	t := Totals{Of: c.Last - c.First + 1, Faults: map[string]int{}}
-	ran, seen := map[uint64]bool{}, map[string]bool{}
+	ran, seen := map[uint64]bool{}, c.seen()
 	for _, o := range c.Before {
 		ran[o.Seed] = true
 		t.add(o.Totals)
-		for _, f := range o.Findings {
-			seen[f.key()] = true
-		}
 	}
 	next, told, last := c.First, time.Now(), time.Now()
 	var mu sync.Mutex

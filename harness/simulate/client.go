@@ -2,17 +2,19 @@ package simulate
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"strings"
 	"time"
 
 	"locklab/harness/history"
+	"locklab/recipes"
 	"locklab/recipes/zksession"
 	"locklab/recipes/zktest/sim"
 	"locklab/workloads"
 	"locklab/workloads/claims"
+	"locklab/workloads/control"
 	"locklab/workloads/lock"
 	"locklab/workloads/resource"
 )
@@ -41,10 +43,12 @@ type client struct {
 // lockPath is the lock's.
 const lockPath = "/locks/l1"
 
-func (s *simulation) newClient(i int) *client {
-	c := &client{simulation: s, number: i, Host: s.w.Host(fmt.Sprintf("c%d", i+1)),
-		rand: s.w.Stream(uint64(i)+1, s.w.Clock)}
-	c.Client = claims.Client{Name: c.Host.Name + "/0", Record: func(e history.Event) {
+// newClient makes the i-th client, of that name. Each is a host of its own for the kernel; in a scene, those of one
+// process stop and go on together.
+func (s *simulation) newClient(i int, name string) *client {
+	process, _, _ := strings.Cut(name, "/")
+	c := &client{simulation: s, number: i, Host: s.w.Host(process), rand: s.w.Stream(uint64(i)+1, s.w.Clock)}
+	c.Client = claims.Client{Name: name, Record: func(e history.Event) {
 		c.rec.at(c.w.Clock(), c.Host.Name, e)
 	}}
 	c.waiting, c.cancel = context.WithCancel(context.Background())
@@ -53,7 +57,12 @@ func (s *simulation) newClient(i int) *client {
 }
 
 // on reports whether the client may begin something.
-func (c *client) on() bool { return c.w.Clock() < c.stop }
+func (c *client) on() bool {
+	if c.scene != nil {
+		return c.scene.open()
+	}
+	return c.w.Clock() < c.stop
+}
 
 // draw draws a length of time up to d.
 func (c *client) draw(d time.Duration) time.Duration {
@@ -76,8 +85,14 @@ func (c *client) run(after time.Duration) {
 			continue
 		}
 		c.source = source
+		if c.scene != nil {
+			c.rest(c.scene.start - c.w.Clock())
+		}
 		for c.on() && source.Err() == nil {
 			switch {
+			case c.scene != nil:
+				c.turn(source)
+				c.rest(c.scene.Think.Draw(c.rand))
 			case c.plan.turns == nil:
 				c.turn(source)
 				c.rest(c.draw(c.think))
@@ -122,6 +137,9 @@ func (c *client) due() time.Duration {
 func (c *client) described() lock.Client {
 	d := lock.Client{Name: c.Client.Name, Locks: []string{lockPath}, Permits: c.permits, Units: c.units,
 		Sharing: new(lock.Sharing), Queued: c.Queued}
+	if c.scene != nil {
+		d.Locks, d.Try = c.scene.locks, c.scene.Try
+	}
 	d.Config = c.servers.Config(c.Host)
 	d.Timeout, d.OnState, d.Logger = c.timeout, c.state, slog.New(slog.DiscardHandler)
 	for range c.rand.IntN(len(d.Servers)) {
@@ -143,12 +161,18 @@ func (c *client) state(s zksession.StateChange) {
 func (c *client) turn(source lock.Source) {
 	c.begun = append(c.begun, c.w.Clock())
 	w := lock.Want{Paths: []string{lockPath}}
+	if c.scene != nil {
+		w.Paths[0] = c.scene.choose(c)
+	}
 	switch c.workload {
 	case workloads.ReadWrite:
 		w.Mode = history.ModeWrite
-		if c.rand.Float64() < c.reads {
+		switch {
+		case c.rand.Float64() < c.reads:
 			w.Mode = history.ModeRead
-		} else {
+		case c.scene != nil:
+			w.Downgrade = c.rand.Float64() < c.scene.DowngradeShare
+		default:
 			w.Downgrade = c.recipe.Downgrade && c.rand.IntN(3) == 0
 		}
 	case workloads.Semaphore:
@@ -195,6 +219,8 @@ func (c *client) acquire(w lock.Want, patience time.Duration,
 		return get(ctx)
 	}, func(err error) (history.FailReason, string) {
 		switch {
+		case errors.Is(err, recipes.ErrNotAcquired):
+			return history.FailBusy, history.TextBusy
 		case c.waiting.Err() != nil:
 			return history.FailCancelled, history.TextCancelled
 		case late:
@@ -211,10 +237,10 @@ func (c *client) acquire(w lock.Want, patience time.Duration,
 // section is what a client does under a hold: it enters the resource, reads, works, writes back one more, or reads
 // again if it does not exclude others, and leaves. It reports whether nothing kept it from that.
 func (c *client) section(h *claims.Hold) bool {
-	last := history.OpRead
-	if history.Exclusive(h.Want.Mode) {
-		last = history.OpWrite
+	if c.scene != nil {
+		return c.scene.section(c, h)
 	}
+	last := lastAccess(h)
 	work := c.draw(c.hold)
 	if c.rand.IntN(200) == 0 {
 		work = c.draw(c.timeout)
@@ -234,6 +260,14 @@ func (c *client) section(h *claims.Hold) bool {
 	return true
 }
 
+// lastAccess is what a client does with what it has read under a hold.
+func lastAccess(h *claims.Hold) history.Op {
+	if history.Exclusive(h.Want.Mode) {
+		return history.OpWrite
+	}
+	return history.OpRead
+}
+
 // access asks the resource, and records the answer.
 func (c *client) access(h *claims.Hold, op history.Op, read int64) (value int64, ok bool) {
 	p, a := h.Parts[0], history.Access{}
@@ -242,7 +276,11 @@ func (c *client) access(h *claims.Hold, op history.Op, read int64) (value int64,
 	}
 	answer, err := h.Access(p, op, a, 0, func() error {
 		err := c.guard.Ask(p.Hold)
-		if err == nil && op == history.OpWrite && c.rand.IntN(20) == 0 {
+		switch {
+		case err != nil || op != history.OpWrite:
+		case c.scene != nil:
+			c.scene.reach(c, control.BeforeWrite, h)
+		case c.rand.IntN(20) == 0:
 			c.rest(c.draw(2 * time.Millisecond)) // between the question and the access
 		}
 		return err
@@ -252,11 +290,14 @@ func (c *client) access(h *claims.Hold, op history.Op, read int64) (value int64,
 
 // use asks the resource, which is another host.
 func (c *client) use(a resource.Access) (answer resource.Answer, err error) {
-	answered := make(chan struct{})
+	answered, most := make(chan struct{}), time.Millisecond
+	if c.scene != nil {
+		most = 200 * time.Microsecond // so that a hold lasts about as long as was asked
+	}
 	c.ask = func() {
-		c.w.After(c.w.Between(50*time.Microsecond, time.Millisecond), nil, func() {
+		c.w.After(c.w.Between(50*time.Microsecond, most), nil, func() {
 			err = c.resource.Do(a, &answer)
-			c.w.After(c.w.Between(50*time.Microsecond, time.Millisecond), c.Host, func() { close(answered) })
+			c.w.After(c.w.Between(50*time.Microsecond, most), c.Host, func() { close(answered) })
 		})
 	}
 	c.out.Filled()

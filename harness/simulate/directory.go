@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,8 +23,9 @@ type Plan struct {
 	Recipes []string `json:"recipes"`
 	First   uint64   `json:"first"`
 	Last    uint64   `json:"last"`
-	Hours   float64  `json:"hours,omitempty"` // see [Campaign]
-	Faults  bool     `json:"faults"`
+	// Hours is after how many session-hours of a recipe no more of its seeds begin; 0 = there is no such limit.
+	Hours  float64 `json:"hours,omitempty"`
+	Faults bool    `json:"faults"`
 }
 
 const planFile, outcomesFile = "simulation.json", "seeds.jsonl"
@@ -62,30 +62,34 @@ type Outcome struct {
 // Keep adds an outcome to a directory's.
 func (o Outcome) Keep(dir string) error { return records.Append(filepath.Join(dir, outcomesFile), o) }
 
-// Outcomes reads those of a plan in a directory, in the order in which they were reached. It cuts off a last line that
-// a killed process did not finish. Nobody else may add to them meanwhile.
-func (p *Plan) Outcomes(dir string) ([]Outcome, error) {
+// Outcomes reads those of a plan in a directory, the latest of each seed, in the order in which seeds were run first.
+// It mends what a killed process did not finish. Nobody else may add to them meanwhile.
+func (p *Plan) Outcomes(dir string) (all []Outcome, err error) {
 	name := filepath.Join(dir, outcomesFile)
-	text, err := os.ReadFile(name)
+	if err := records.Mend(name); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	if err == nil {
-		text = text[:bytes.LastIndexByte(text, '\n')+1]
-		err = os.Truncate(name, int64(len(text)))
 	}
 	if err != nil {
 		return nil, err
 	}
-	all, err := records.Read(bytes.NewReader(text), func(o *Outcome) int { return o.Model }, Model)
-	ran := map[string]bool{}
-	for i, o := range all {
-		is := fmt.Sprint(o.Recipe, " ", o.Seed)
-		if ran[is] || !slices.Contains(p.Recipes, o.Recipe) || o.Seed < p.First || o.Seed > p.Last {
-			err = errors.Join(err, fmt.Errorf("line %d: the plan has no seed %d of %s, or another line has it", i+1, o.Seed,
-				o.Recipe))
+	defer f.Close()
+	lines, err := records.Read(f, func(o *Outcome) int { return o.Model }, Model)
+	at := map[string]int{}
+	for i, o := range lines {
+		if !slices.Contains(p.Recipes, o.Recipe) || o.Seed < p.First || o.Seed > p.Last {
+			err = errors.Join(err, fmt.Errorf("line %d: the plan has no seed %d of %s", i+1, o.Seed, o.Recipe))
 		}
-		ran[is] = true
+		is := fmt.Sprint(o.Recipe, " ", o.Seed)
+		if earlier, ran := at[is]; ran {
+			all[earlier] = o
+			continue
+		}
+		at[is] = len(all)
+		all = append(all, o)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoSimulation, name, err)
@@ -93,22 +97,61 @@ func (p *Plan) Outcomes(dir string) ([]Outcome, error) {
 	return all, nil
 }
 
-// Recheck runs the first seed of each violation among earlier outcomes again. What it shows is [Known], and what it
-// does not show any more is [Gone]. It returns early if ctx ends.
-func (c *Campaign) Recheck(ctx context.Context) (all []Finding) {
-	seen := map[string]bool{}
-	for _, o := range c.Before {
-		for _, f := range o.Findings {
-			if !f.Violation || seen[f.key()] || ctx.Err() != nil {
-				continue
+// Recheck runs seeds of each violation among earlier outcomes again, until one still shows it, and calls Found: what a
+// seed still shows is [Known], and what it does not show any more is [Gone]. An outcome that has changed replaces the
+// earlier one, and Done is called with it. Recheck returns early if ctx ends.
+func (c *Campaign) Recheck(ctx context.Context) error {
+	still, seen := map[string]bool{}, c.seen()
+	for i := range c.Before {
+		was := &c.Before[i]
+		if !slices.ContainsFunc(was.Findings, func(f Finding) bool { return f.Violation && !still[f.key()] }) {
+			continue
+		}
+		now := Seed(c.Recipe, was.Seed, c.Faults).Outcome()
+		if ctx.Err() != nil {
+			return nil
+		}
+		gone, fresh := differ(was.Findings, now.Findings, Gone), differ(now.Findings, was.Findings, Fresh)
+		for _, f := range was.Findings {
+			if f.Violation && !still[f.key()] {
+				c.Found(f)
+				still[f.key()] = f.State == Known
 			}
-			seen[f.key()], f.State = true, Gone
-			again := Seed(c.Recipe, o.Seed, c.Faults).Findings()
-			if slices.ContainsFunc(again, func(g Finding) bool { return g.key() == f.key() }) {
-				f.State = Known
+		}
+		c.tell(fresh, seen)
+		if len(gone)+len(fresh) == 0 {
+			continue
+		}
+		now.Took = was.Took
+		if *was = now; c.Done != nil {
+			if err := c.Done(now); err != nil {
+				return err
 			}
-			all = append(all, f)
+		}
+	}
+	return nil
+}
+
+// differ returns the findings that others are not like, and sets their state. Those that others are like are known.
+func differ(findings, others []Finding, state string) (all []Finding) {
+	for i := range findings {
+		f := &findings[i]
+		f.State = Known
+		if !slices.ContainsFunc(others, func(g Finding) bool { return g.key() == f.key() }) {
+			f.State = state
+			all = append(all, *f)
 		}
 	}
 	return all
+}
+
+// seen returns the keys of what earlier outcomes showed.
+func (c *Campaign) seen() map[string]bool {
+	seen := map[string]bool{}
+	for _, o := range c.Before {
+		for _, f := range o.Findings {
+			seen[f.key()] = true
+		}
+	}
+	return seen
 }

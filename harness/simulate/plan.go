@@ -52,12 +52,14 @@ type planned struct {
 	again []int
 }
 
-// The kinds of faults, by chaos's names, each with whom it strikes.
-var kinds = []struct {
+// A faultKind is a kind of fault, by chaos's name, with whom it strikes.
+type faultKind struct {
 	name             string
 	clients, servers bool
 	momentary        bool
-}{
+}
+
+var kinds = []faultKind{
 	{name: kindPause, clients: true, servers: true},
 	{name: kindKill, servers: true},
 	{name: kindPartition, clients: true, servers: true},

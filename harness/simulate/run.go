@@ -15,6 +15,7 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
+	"locklab/harness/watch"
 	"locklab/recipes/zktest"
 	"locklab/recipes/zktest/sim"
 	"locklab/workloads/guard"
@@ -54,8 +55,10 @@ type simulation struct {
 	known    []evidence.PlannedFault
 	busy     map[*sim.Host]int
 	struck   map[string]int
+	stood    map[string]time.Duration // since when hosts of a scene stand still
 	acquired atomic.Int64
 	running  atomic.Int64 // goroutines of clients that have not ended
+	scene    *scene       // nil if a seed decides what happens
 }
 
 // epoch is when worlds begin, in ms.
@@ -77,7 +80,7 @@ func execute(p *plan) *Run {
 		s.resource = resource.New(s.guard.Fences, s.rec)
 		s.rec.harness(history.WallClock{Wall: epoch * 1e6}.Event(0))
 		for i := range s.plan.clients {
-			c := s.newClient(i)
+			c := s.newClient(i, fmt.Sprintf("c%d/0", i+1))
 			s.clients = append(s.clients, c)
 			if p.turns == nil || len(p.turns[i]) > 0 {
 				s.running.Add(1)
@@ -163,6 +166,9 @@ func (s *simulation) facts(txns []zktest.Transaction) evidence.Facts {
 func logged(t *zktest.Transaction) txnlog.Txn {
 	x := txnlog.Txn{Zxid: t.Zxid, Session: t.Session, Cxid: t.Cxid, Time: t.Time, Type: txnlog.Multi}
 	switch {
+	case t.Refused:
+		x.Type, x.Ops = txnlog.Error, []txnlog.Op{{Type: txnlog.Error}}
+		return x
 	case t.Opens > 0:
 		x.Type, x.Timeout = txnlog.CreateSession, t.Opens
 		return x
@@ -179,13 +185,17 @@ func logged(t *zktest.Transaction) txnlog.Txn {
 		if typ == txnlog.Create2 && !c.Ephemeral {
 			typ = txnlog.CreateContainer
 		}
-		x.Ops = append(x.Ops, txnlog.Op{Type: typ, Path: c.Path, Ephemeral: c.Ephemeral, Data: c.Data, ParentCVersion: -1})
+		x.Ops = append(x.Ops, txnlog.Op{Type: typ, Path: c.Path, Ephemeral: c.Ephemeral, Data: c.Data, ACL: openToAll,
+			ParentCVersion: -1})
 	}
 	if !t.Multi {
 		x.Type = x.Ops[0].Type
 	}
 	return x
 }
+
+// openToAll is what logs have as each znode's access control list.
+var openToAll = txnlog.OpenToAll()
 
 // Hash returns the hash of all that happened: what clients did and learned, and what the servers committed.
 func (r *Run) Hash() uint64 {
@@ -202,6 +212,8 @@ func (r *Run) Hash() uint64 {
 // A record is the history of a run.
 type record struct {
 	w      *sim.World
+	base   int64       // when the world began, by the clock of the run
+	view   *watch.View // hears of each event; nil = nobody does
 	mu     sync.Mutex
 	events []history.Event
 	over   bool // nothing more is recorded
@@ -223,11 +235,20 @@ func lane(op history.Op) int {
 
 // at records an event of a process.
 func (r *record) at(now time.Duration, process string, e history.Event) {
-	e.Process, e.At = process, int64(now)
+	e.Process, e.At = process, r.base+int64(now)
+	r.add(e)
+}
+
+// add records an event that has a time.
+func (r *record) add(e history.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.over {
-		r.events = append(r.events, e)
+	if r.over {
+		return
+	}
+	r.events = append(r.events, e)
+	if r.view != nil {
+		r.view.Hear(e)
 	}
 }
 

@@ -1,12 +1,14 @@
 package simulate
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,18 +144,17 @@ func TestGoesOn(t *testing.T) {
 	r, _ := lock.Find("broken-lost-wakeup")
 	dir := filepath.Join(t.TempDir(), "kept")
 	plan := Plan{Model: Model, Recipes: []string{r.Name}, First: 1, Last: 6, Faults: true}
-	sound, _ := lock.Find(lock.Mutex)
 	if err := plan.Begin(dir); err != nil {
 		t.Fatal(err)
 	}
 	var states []string
-	campaign := func(r lock.Recipe, before []Outcome) Campaign {
-		return Campaign{Recipe: r, First: 1, Last: 6, Faults: true, Before: before,
+	campaign := func(before []Outcome) Campaign {
+		return Campaign{Plan: Plan{First: 1, Last: 6, Faults: true}, Recipe: r, Before: before,
 			Found:    func(f Finding) { states = append(states, f.State) },
 			Done:     func(o Outcome) error { return o.Keep(dir) },
 			Progress: func(Totals) {}}
 	}
-	whole := campaign(r, nil)
+	whole := campaign(nil)
 	whole.Recipe.Control = false // its bug is not known
 	want, err := whole.Execute(t.Context())
 	if err != nil || want.Violations == 0 || states[0] != Fresh {
@@ -171,7 +172,7 @@ func TestGoesOn(t *testing.T) {
 	if err != nil || len(before) != 5 {
 		t.Fatalf("%d outcomes, %v", len(before), err)
 	}
-	rest := campaign(r, before)
+	rest := campaign(before)
 	got, err := rest.Execute(t.Context())
 	if got.Took = want.Took; err != nil || !cmp.Equal(want, got) {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, got))
@@ -180,14 +181,68 @@ func TestGoesOn(t *testing.T) {
 	if err != nil || len(all) != 6 {
 		t.Errorf("%d outcomes, %v", len(all), err)
 	}
-	for r, want := range map[*lock.Recipe]string{&r: Known, &sound: Gone} {
-		c := campaign(*r, all)
-		for i, f := range c.Recheck(t.Context()) {
-			if f.State != want || i > 0 && f.key() == all[0].Findings[0].key() {
-				t.Errorf("%s: %v, want %s", r.Name, f, want)
-			}
+	states = nil
+	if text, err = os.ReadFile(name); err != nil {
+		t.Fatal(err)
+	}
+	rest = campaign(all)
+	if err := rest.Recheck(t.Context()); err != nil || len(states) == 0 || slices.Contains(states, Gone) {
+		t.Errorf("run again, the findings are %v, %v", states, err)
+	}
+	if again, err := os.ReadFile(name); err != nil || !bytes.Equal(text, again) {
+		t.Errorf("outcomes that did not change became others: %v\n%s", err, cmp.Diff(string(text), string(again)))
+	}
+}
+
+// What a seed does not show any more when it is run again counts no longer, in this process and in the next.
+func TestResolved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	plan := Plan{Model: Model, Recipes: []string{lock.Mutex}, First: 1, Last: 4, Faults: true}
+	if err := plan.Begin(dir); err != nil {
+		t.Fatal(err)
+	}
+	r, _ := lock.Find(lock.Mutex)
+	for seed := range uint64(3) {
+		o := Outcome{Model: Model, Seed: seed + 1, TotalsFor: TotalsFor{r.Name, Totals{Seeds: 1, Violations: 1, Took: 5}},
+			Findings: []Finding{{Recipe: r.Name, Seed: seed + 1, Check: "effect", Violation: true, State: Fresh}}}
+		if err := o.Keep(dir); err != nil {
+			t.Fatal(err)
 		}
 	}
+	var states []string
+	for _, want := range [][]string{{Gone, Gone, Gone}, nil} {
+		before, err := plan.Outcomes(dir)
+		if err != nil || len(before) != 3 {
+			t.Fatalf("%d outcomes, %v", len(before), err)
+		}
+		states = nil
+		c := Campaign{Recipe: r, Plan: plan, Before: before, Found: func(f Finding) { states = append(states, f.State) },
+			Done: func(o Outcome) error { return o.Keep(dir) }, Progress: func(Totals) {}}
+		if err := c.Recheck(t.Context()); err != nil || !slices.Equal(states, want) {
+			t.Fatalf("the findings are %v, want %v; %v", states, want, err)
+		}
+		totals, err := c.Execute(t.Context())
+		if err != nil || totals.Seeds != 4 || totals.Violations != 0 || totals.Acquired == 0 {
+			t.Errorf("%+v, %v", totals, err)
+		}
+		if err := os.Truncate(filepath.Join(dir, outcomesFile), sizeWithout(t, dir, 4)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// sizeWithout returns the size of the outcomes' file up to the first outcome of a seed.
+func sizeWithout(t *testing.T, dir string, seed uint64) int64 {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, outcomesFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, found := bytes.Cut(text, []byte(fmt.Sprintf(`{"model":%d,"seed":%d,`, Model, seed)))
+	if !found {
+		t.Fatalf("no outcome of seed %d: %s", seed, text)
+	}
+	return int64(len(before))
 }
 
 // A directory of another model, and one with a line that is no outcome, are refused.
@@ -223,7 +278,8 @@ func TestRefusedDirectories(t *testing.T) {
 // Seeds go on until the sessions lasted long enough together.
 func TestHours(t *testing.T) {
 	r, _ := lock.Find(lock.Mutex)
-	c := Campaign{Recipe: r, First: 1, Last: 1000, Hours: 0.01, Found: func(Finding) {}, Progress: func(Totals) {}}
+	c := Campaign{Plan: Plan{First: 1, Last: 1000, Hours: 0.01}, Recipe: r, Found: func(Finding) {},
+		Progress: func(Totals) {}}
 	totals, err := c.Execute(t.Context())
 	if err != nil || totals.Sessions.Hours() < 0.01 || totals.Seeds > 20 {
 		t.Errorf("%+v, %v", totals, err)
@@ -235,7 +291,7 @@ func TestBroken(t *testing.T) {
 	for _, name := range []string{"broken-lost-wakeup", "broken-later-writers"} {
 		r, _ := lock.Find(name)
 		var found []Finding
-		c := Campaign{Recipe: r, First: 1, Last: 20, Faults: true, StopAtFinding: true,
+		c := Campaign{Plan: Plan{First: 1, Last: 20, Faults: true}, Recipe: r, StopAtFinding: true,
 			Found: func(f Finding) { found = append(found, f) }, Progress: func(Totals) {}}
 		totals, err := c.Execute(t.Context())
 		if err != nil || totals.Violations != 1 || len(found) == 0 || found[0].Check != string(evidence.Liveness) {
@@ -243,5 +299,21 @@ func TestBroken(t *testing.T) {
 		} else if found[0].State != Known {
 			t.Errorf("%s has that bug, and the finding is %s", name, found[0].State)
 		}
+	}
+}
+
+// The examples show what they are to teach: each of their lessons meets a step of one.
+func TestExamples(t *testing.T) {
+	var told strings.Builder
+	for _, x := range examples {
+		Explain(x.name).Print(&told)
+	}
+	for _, l := range slices.Concat(lessons, examples[0].lessons, outlived) {
+		if !strings.Contains(told.String(), l.says) {
+			t.Errorf("no step has %q", l.words)
+		}
+	}
+	if Explain("none") != nil {
+		t.Error("there is no such example")
 	}
 }

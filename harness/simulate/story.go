@@ -17,6 +17,8 @@ import (
 type Step struct {
 	At   time.Duration `json:"at_ns"`
 	Text string        `json:"text"`
+	// Means is what it means, if the run is explained; see [Explained].
+	Means string `json:"means,omitempty"`
 	// Still is how many of [Branches] runs show the violation that are the same up to this step, and go on with other
 	// delays, elections and lengths of work; nil = not tried.
 	Still *int `json:"still,omitempty"`

@@ -15,7 +15,7 @@ import (
 
 // The driver is compiled only once. Started without arguments, it prints its usage.
 func TestBuild(t *testing.T) {
-	jars := curatortest.Require(t)
+	jars := curatortest.Require(t, "")
 	dir := t.TempDir()
 	jar, err := curator.Build(t.Context(), dir, jars)
 	if err != nil {
@@ -50,19 +50,19 @@ func TestBuild(t *testing.T) {
 // An error about missing jars names them, and says how to get them.
 func TestMissing(t *testing.T) {
 	t.Setenv(curator.EnvJars, filepath.Join(t.TempDir(), "nowhere"))
-	if _, err := curator.Jars(); !errors.Is(err, curator.ErrMissing) || !strings.Contains(err.Error(), curator.EnvJars) {
+	if _, err := curator.Jars(""); !errors.Is(err, curator.ErrMissing) || !strings.Contains(err.Error(), curator.EnvJars) {
 		t.Errorf("got %v", err)
 	}
 	empty := t.TempDir()
 	t.Setenv(curator.EnvJars, empty)
-	if _, err := curator.Jars(); !errors.Is(err, curator.ErrMissing) || !strings.Contains(err.Error(), "no jars") {
+	if _, err := curator.Jars(""); !errors.Is(err, curator.ErrMissing) || !strings.Contains(err.Error(), "no jars") {
 		t.Errorf("got %v", err)
 	}
 	jar := filepath.Join(empty, "curator.jar")
 	if err := os.WriteFile(jar, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if jars, err := curator.Jars(); err != nil || len(jars) != 1 || jars[0] != jar {
+	if jars, err := curator.Jars(""); err != nil || len(jars) != 1 || jars[0] != jar {
 		t.Errorf("got %v, %v", jars, err)
 	}
 	t.Setenv("PATH", empty)

@@ -27,13 +27,8 @@ var ErrMissing = errors.New("no Curator can be run here")
 const howToGet = "get it with: make curator, or as root: " +
 	"apt-get install libcurator-recipes-java openjdk-17-jdk-headless"
 
-// debian lists where Debian installs Curator and the jars that it needs besides ZooKeeper.
-var debian = []string{"curator-recipes", "curator-framework", "curator-client", "guava", "slf4j-api"}
-
-// debianZooKeeper lists jars for the compiler; a host has its own.
-var debianZooKeeper = []string{"zookeeper", "zookeeper-jute"}
-
-const debianJars = "/usr/share/java"
+// zooKeeperFiles are jars for the compiler; a host has its own.
+var zooKeeperFiles = []string{"zookeeper.jar", "zookeeper-jute.jar"}
 
 //go:embed *.java logback.xml
 var sources embed.FS
@@ -54,14 +49,46 @@ const Election = "locklab.curator.Election"
 // JavaOptions are the options of the driver's JVM: a small heap, because there may be many JVMs.
 var JavaOptions = []string{"-Xmx256m", "-XX:+UseSerialGC"}
 
-// Jars returns the jars that a Java with ZooKeeper needs to run Curator.
-func Jars() ([]string, error) {
-	named := os.Getenv(EnvJars)
-	if named == "" {
-		return existing(debian)
+// Jars returns the jars that a Java with ZooKeeper needs to run a version of Curator, or any version if it is empty. It
+// takes those that LOCKLAB_CURATOR_JARS names, then those in [Dir], the newest version first, and then those that
+// Debian's packages installed.
+func Jars(version string) ([]string, error) {
+	own, err := named()
+	if err != nil {
+		return nil, err
 	}
-	var jars []string
-	for _, place := range filepath.SplitList(named) {
+	places := [][]string{own}
+	for _, v := range Versions {
+		if dir, err := Dir(v); err == nil { // without a home directory, nothing can have been unpacked
+			places = append(places, existing(dir, Files))
+		}
+	}
+	for _, jars := range append(places, existing(debianJars, Files)) {
+		if len(jars) == 0 {
+			continue
+		}
+		if version == "" {
+			return jars, nil
+		}
+		is, err := Version(jars)
+		if err != nil {
+			return nil, err
+		}
+		if is == version {
+			return jars, nil
+		}
+	}
+	if version != "" {
+		return nil, fmt.Errorf("%w: there is no version %s of it; get it with: locklab curator %s", ErrMissing, version,
+			version)
+	}
+	return nil, fmt.Errorf("%w: there is none in %s; %s", ErrMissing, debianJars, howToGet)
+}
+
+// named returns the jars that LOCKLAB_CURATOR_JARS names, if it is set.
+func named() (jars []string, err error) {
+	places := filepath.SplitList(os.Getenv(EnvJars))
+	for _, place := range places {
 		st, err := os.Stat(place)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", ErrMissing, EnvJars, err)
@@ -76,22 +103,24 @@ func Jars() ([]string, error) {
 		}
 		jars = append(jars, in...)
 	}
-	if len(jars) == 0 {
+	if len(places) > 0 && len(jars) == 0 {
 		return nil, fmt.Errorf("%w: %s names no jars", ErrMissing, EnvJars)
 	}
 	return jars, nil
 }
 
-func existing(names []string) ([]string, error) {
-	var jars []string
+const debianJars = "/usr/share/java"
+
+// existing returns the paths of files in a directory; none if one of them is not there.
+func existing(dir string, names []string) (paths []string) {
 	for _, name := range names {
-		jar := filepath.Join(debianJars, name+".jar")
-		if _, err := os.Stat(jar); err != nil {
-			return nil, fmt.Errorf("%w: no %s; %s", ErrMissing, jar, howToGet)
+		p := filepath.Join(dir, name)
+		if _, err := os.Stat(p); err != nil {
+			return nil
 		}
-		jars = append(jars, jar)
+		paths = append(paths, p)
 	}
-	return jars, nil
+	return paths
 }
 
 // Build compiles the driver against the jars into a jar in dir, unless that jar exists already, and returns its path.
@@ -141,10 +170,7 @@ func compile(ctx context.Context, work string, names, jars []string) ([]byte, er
 	if err != nil {
 		return nil, fmt.Errorf("%w: no javac; %s", ErrMissing, howToGet)
 	}
-	path := slices.Clone(jars)
-	if zk, err := existing(debianZooKeeper); err == nil {
-		path = append(path, zk...)
-	}
+	path := slices.Concat(jars, existing(debianJars, zooKeeperFiles))
 	classes := filepath.Join(work, "classes")
 	args := []string{"-nowarn", "-proc:none", "--release", "11", "-cp", strings.Join(path, ":"), "-d", classes}
 	for _, name := range names {

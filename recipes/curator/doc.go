@@ -1,9 +1,9 @@
 // Package curator runs Apache Curator's own locks as peers under test. A small Java program puts them behind the lock
 // protocol.
 //
-// In flow: Curator's jars, from Debian's package or from the paths in LOCKLAB_CURATOR_JARS. Out flow: a jar with the
-// program, compiled when it is first needed, and the list of jars that the program needs. Package foreign documents
-// the protocol.
+// In flow: Curator's jars, in one of several versions, from the paths in LOCKLAB_CURATOR_JARS or Debian's packages. Out
+// flow: a jar with the program, compiled when it is first needed, and the list of jars that the program needs.
+// Package foreign documents the protocol.
 //
 // # The program
 //

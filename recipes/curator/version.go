@@ -28,6 +28,14 @@ func Version(jars []string) (string, error) {
 	return "", nil
 }
 
+// LeaksDowngrades reports whether a version lets a waiting writer in beside a writer that has become a reader
+// (CURATOR-621): those before 5.5 do. One that cannot be read counts as one of them.
+func LeaksDowngrades(version string) bool {
+	var major, minor int
+	_, err := fmt.Sscanf(version, "%d.%d", &major, &minor)
+	return err != nil || major < 5 || major == 5 && minor < 5
+}
+
 func versionOf(jar string) (string, error) {
 	z, err := zip.OpenReader(jar)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -75,7 +76,7 @@ func Connect(ctx context.Context, cfg Config) (ZooKeeper, error) {
 	}
 	c, err := connect(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %v: %w", cfg.Servers, err)
+		return nil, fmt.Errorf("connect to %s: %w", strings.Join(cfg.Servers, ", "), err)
 	}
 	var z ZooKeeper = c
 	if cfg.Wrap != nil {

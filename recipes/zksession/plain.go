@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 
@@ -116,7 +117,7 @@ func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
 		zk.WithEventCallback(p.event), zk.WithLogger(zkLogger{cfg.Logger}), zk.WithLogInfo(false))
 	if err != nil {
 		p.end(err)
-		return nil, fmt.Errorf("connect to %v: %w", cfg.Servers, err)
+		return nil, fmt.Errorf("connect to %s: %w", strings.Join(cfg.Servers, ", "), err)
 	}
 	p.Conn = conn
 	p.tasks.Start(p.changes.deliver)
@@ -128,7 +129,7 @@ func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
 	}
 	warned()
 	if err != nil {
-		err = fmt.Errorf("connect to %v: %w", cfg.Servers, p.failures.explain(err))
+		err = fmt.Errorf("connect to %s: %w", strings.Join(cfg.Servers, ", "), p.failures.explain(err))
 		return nil, errors.Join(err, p.Close(context.WithoutCancel(ctx)))
 	}
 	return p, nil

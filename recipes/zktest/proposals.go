@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"locklab/recipes/zkproto"
+	"locklab/recipes/zktest/sim"
 )
 
 // A proposal is a transaction that a leader has numbered.
@@ -247,7 +248,9 @@ type Transaction struct {
 	Opens  time.Duration
 	Closes bool
 	// Multi says that the client asked for several operations.
-	Multi   bool
+	Multi bool
+	// Refused says that it changes nothing.
+	Refused bool
 	Changes []Change
 }
 
@@ -261,14 +264,18 @@ type Change struct {
 }
 
 // Transactions returns all that have been committed, in order, except those that changed nothing.
-func (e *Ensemble) Transactions() (all []Transaction) {
+func (e *Ensemble) Transactions() []Transaction {
 	best := slices.MaxFunc(e.peers, func(a, b *peer) int { return a.applied - b.applied })
-	for _, q := range best.log[:best.applied] {
-		if q.opened == nil && q.op != OpClose && len(q.changes) == 0 {
-			continue
-		}
+	return slices.DeleteFunc(best.transactions(), func(t Transaction) bool { return t.Refused })
+}
+
+// Logged returns the transactions that a server has carried out, in order, as its log has them.
+func (e *Ensemble) Logged(server *sim.Host) []Transaction { return e.peerOf(server).transactions() }
+
+func (p *peer) transactions() (all []Transaction) {
+	for _, q := range p.log[:p.applied] {
 		t := Transaction{Zxid: q.zxid, Session: q.session, Cxid: q.cxid, Time: q.time, At: q.at, Closes: q.op == OpClose,
-			Multi: q.op == OpMulti}
+			Multi: q.op == OpMulti, Refused: q.opened == nil && q.op != OpClose && len(q.changes) == 0}
 		if q.opened != nil {
 			t.Opens = q.opened.timeout
 		}

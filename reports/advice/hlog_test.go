@@ -9,14 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness/check"
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
+	"locklab/reports/internal/synth"
 	"locklab/reports/result"
 )
 
-// aRun is a history in which two processes were watched for 10 s each. One of them stood still for 3 s.
-func aRun(t *testing.T) *history.Log {
+// aRun is a run in which two processes were watched for 10 s each. One of them stood still for 3 s.
+func aRun(t *testing.T) result.Input {
 	t.Helper()
 	h := hiccups.New()
 	if err := h.RecordValues(int64(time.Millisecond), 99); err != nil {
@@ -31,13 +33,14 @@ func aRun(t *testing.T) *history.Log {
 		return e
 	}
 	phase := func(p history.Phase) history.Event { return history.Event{Op: history.OpPhase, Detail: string(p)} }
-	return history.NewLog([]history.Event{
+	run := synth.RunOf([]history.Event{
 		at(phase(history.PhaseMeasure), "harness", 0),
 		at(history.HiccupOf(0, 3*time.Second), "c1", 5),
 		at(history.Hiccups{Count: 99, Distribution: text}.Event(), "c1", 10),
 		at(history.Hiccups{Count: 99, Distribution: text}.Event(), "c2", 10),
 		at(phase(history.PhaseDrain), "harness", 10),
-	})
+	}, scenario.Scenario{})
+	return result.NewInput(run, check.Report{})
 }
 
 func hlogFile(t *testing.T, content []byte) string {
@@ -70,7 +73,7 @@ func TestReadHiccups(t *testing.T) {
 // Other logs, and damaged ones, are refused with the line.
 func TestBadHlogs(t *testing.T) {
 	var latencies, good bytes.Buffer
-	if err := result.WriteHlog(&latencies, nil); err != nil {
+	if err := result.WriteHlog(&latencies, aRun(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := result.WriteHiccups(&good, aRun(t)); err != nil {

@@ -117,6 +117,14 @@ var pageStyle string
 // PageStyle is the style sheet of every page.
 var PageStyle = template.CSS(pageStyle)
 
+// flagWord matches a flag of the command line in a text.
+var flagWord = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
+
+// Flags returns a text for a page on which no line breaks within a flag, at whose hyphens browsers would break it.
+func Flags(text string) template.HTML {
+	return template.HTML(flagWord.ReplaceAllString(html.EscapeString(text), `<span class="flag">$0</span>`))
+}
+
 // PagePatterns has the patterns that pictures of a page refer to; each page has it once.
 const PagePatterns = template.HTML(`<svg class="defs" aria-hidden="true" width="0" height="0"><defs>` +
 	`<pattern id="hatch" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">` +

@@ -36,7 +36,7 @@ func (r *Report) rows(gates bool) (all []string) {
 func (l *Line) named() string {
 	for prefix, says := range map[string]string{
 		"handoff.": "from a release to the next client's grant", "acquire.": "from asking for the lock to having it",
-		"acquired_per_s": "locks given out", "server.requests": "requests that the lock sends to the servers",
+		"acquired_per_s": "locks given out", "server.requests": "requests to the servers per acquisition",
 		"operations.not_acquired": "attempts that got no lock",
 	} {
 		if strings.HasPrefix(l.Name, prefix) {

@@ -15,13 +15,17 @@ const SchemaVersion = 2
 
 // A Danger is what was measured: danger.json. Lengths of time are in nanoseconds.
 type Danger struct {
-	SchemaVersion int     `json:"schema_version"`
-	Seed          uint64  `json:"seed"`
-	TimeoutNs     int64   `json:"session_timeout_ns"`
-	TickNs        int64   `json:"tick_ns"`
-	Victims       int     `json:"victims"` // processes of a run that are struck
-	Servers       int     `json:"servers"`
-	Panels        []Panel `json:"panels"`
+	SchemaVersion int `json:"schema_version"`
+	// Headline is all headlines in one line, for lists of measurements.
+	Headline  string  `json:"headline"`
+	Seed      uint64  `json:"seed"`
+	TimeoutNs int64   `json:"session_timeout_ns"`
+	TickNs    int64   `json:"tick_ns"`
+	Victims   int     `json:"victims"` // processes of a run that are struck
+	Servers   int     `json:"servers"`
+	Panels    []Panel `json:"panels"`
+	// Beside is another measurement in the same picture; nil if there is none.
+	Beside *Beside `json:"beside,omitempty"`
 	// Open is how many points have bands that are still too wide.
 	Open int `json:"open"`
 	// Violation is what a run found that no fault explains; empty if there is none.
@@ -226,6 +230,9 @@ func (d *Danger) Headlines() []string {
 	var all []string
 	for i := range d.Panels {
 		all = append(all, d.Panels[i].headlines()...)
+	}
+	if d.Beside != nil {
+		all = append(all, d.Beside.headline())
 	}
 	if asking := d.guards(guard.Guard.Asks); len(asking) > 0 &&
 		!slices.ContainsFunc(d.Panels, func(p Panel) bool { return p.PastCheck }) {

@@ -171,3 +171,29 @@ func TestGuardsAreShownAtTheirWorst(t *testing.T) {
 		t.Errorf("fencing alone:\n%s", text)
 	}
 }
+
+// Another measurement in the same picture is compared point by point, and drawn.
+func TestBeside(t *testing.T) {
+	d := example()
+	other := example().Panels[:1] // one panel of two
+	other[0].Curves = other[0].Curves[:1]
+	away := &other[0].Curves[0].Points[10] // one of eleven doses
+	away.Lost = ShareOf(away.Lost.Of/2, away.Lost.Of)
+	other[0].Curves[0].Points = append(other[0].Curves[0].Points, Point{Dose: 4, Believed: ShareOf(1, 2)})
+	d.SetBeside("simulated", other)
+	if d.Beside.Of != 11 || d.Beside.Within != 10 {
+		t.Errorf("%d of %d points agree", d.Beside.Within, d.Beside.Of)
+	}
+	const want = "At 10 of the 11 points that both have, all shares of the other measurement (simulated) lie within"
+	if !strings.Contains(strings.Join(d.Headlines(), "\n"), want) {
+		t.Errorf("the headlines are %q", d.Headlines())
+	}
+	dir := t.TempDir()
+	if err := Render(dir, d); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
+	if err != nil || !bytes.Contains(page, []byte(want)) || !bytes.Contains(page, []byte("rings: simulated")) {
+		t.Errorf("the page does not tell of the other measurement, %v", err)
+	}
+}

@@ -20,10 +20,13 @@ var textsText string
 
 var texts = doc.NewProse(textsText, nil)
 
-// Print writes the headlines, what the guards are, and the tables for a terminal.
+// Print writes the headlines, the warnings, what the guards are, and the tables for a terminal.
 func Print(w io.Writer, d *Danger) error {
 	for _, line := range d.Headlines() {
 		fmt.Fprintln(w, line)
+	}
+	for _, line := range d.Warnings {
+		fmt.Fprintln(w, "warning:", line)
 	}
 	fmt.Fprintln(w)
 	for _, line := range d.Guards() {
@@ -128,8 +131,8 @@ func (d *Danger) harm() (harmful, harmless []string, from float64) {
 //go:embed danger.html.tmpl
 var pageText string
 
-var page = template.Must(template.New("danger").Funcs(template.FuncMap{"duration": words.Duration}).
-	Parse(pageText + doc.Template))
+var page = template.Must(template.New("danger").Funcs(template.FuncMap{"duration": words.Duration,
+	"flags": chart.Flags}).Parse(pageText + doc.Template))
 
 // A pagePanel is a panel's tables on the page.
 type pagePanel struct {

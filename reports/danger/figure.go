@@ -75,6 +75,9 @@ func (d *Danger) figures() []chart.Figure {
 	}
 	keys = append(keys, chart.Key{Text: "here the session expires, by prediction",
 		Thumb: chart.Swatch{Color: chart.Shade}})
+	if d.Beside != nil {
+		keys = append(keys, chart.Key{Text: "rings: " + d.Beside.Name, Thumb: ring(chart.Black)})
+	}
 	top := chart.Panels{Title: d.title(), Keys: keys}
 	for r, o := range outcomes {
 		var row []*plot.Plot
@@ -101,6 +104,11 @@ func (d *Danger) figures() []chart.Figure {
 			"access is accepted, and an acknowledged update is lost, against the " + d.axes() + ". Bars are 95 % " +
 			"intervals. Below: what each guard costs in the same runs.",
 	}}
+}
+
+// ring is the look of the points of another measurement.
+func ring(c color.NRGBA) chart.Trace {
+	return chart.Trace{Color: c, NoLine: true, Shape: draw.RingGlyph{}}
 }
 
 // axes says what the doses of the panels measure.
@@ -161,7 +169,9 @@ func (d *Danger) outcomePanel(of *Panel, title string, share func(*Point) Share,
 	p.Add(expiryBand{of.Expires}, chart.Grid{Horizontal: true})
 	longest := 0.0
 	for k, name := range names {
-		t := look[k]
+		t, rings := look[k], ring(look[k].Color)
+		// Curves are beside one another so that their bars do not hide.
+		x := func(dose float64) float64 { return dose + 0.012*(float64(k)-float64(len(names)-1)/2) }
 		for i := range of.Curves {
 			c := &of.Curves[i]
 			if c.Name() != name {
@@ -174,13 +184,23 @@ func (d *Danger) outcomePanel(of *Panel, title string, share func(*Point) Share,
 					continue
 				}
 				s := share(at)
-				// Curves are beside one another so that their bars do not hide.
-				t.XYs = append(t.XYs, plotter.XY{X: at.Dose + 0.012*(float64(k)-float64(len(names)-1)/2), Y: 100 * s.Estimate()})
+				t.XYs = append(t.XYs, plotter.XY{X: x(at.Dose), Y: 100 * s.Estimate()})
 				t.Ranges = append(t.Ranges, [2]float64{100 * s.Low, 100 * s.High})
 			}
 		}
 		if len(t.XYs) > 0 {
 			p.Add(t)
+		}
+		if d.Beside == nil {
+			continue
+		}
+		if c := d.Beside.curve(of.Name, name); c != nil {
+			for n := range c.Points {
+				if at := &c.Points[n]; at.Trials() > 0 && at.Dose <= longest {
+					rings.XYs = append(rings.XYs, plotter.XY{X: x(at.Dose), Y: 100 * share(at).Estimate()})
+				}
+			}
+			p.Add(rings)
 		}
 	}
 	p.X.Min, p.X.Max, p.Y.Min, p.Y.Max = 0, longest+0.15, 0, 100

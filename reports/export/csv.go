@@ -47,7 +47,7 @@ func writeCSV(w io.Writer, in result.Input) error {
 		}
 		row.granted++
 		row.holding++
-		row.waits = append(row.waits, a.Returned-a.Asked())
+		row.waits = append(row.waits, a.Latency())
 		if until := a.BelievedUntil(end); until < end {
 			at(until).holding--
 		}

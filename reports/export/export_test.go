@@ -29,8 +29,7 @@ import (
 
 // input judges a run.
 func input(run *rundir.Run, facts evidence.Facts) result.Input {
-	rep := check.Run(run.Events, facts)
-	return result.Input{Run: run, Report: rep, Result: result.Summarize(run, rep)}
+	return result.NewInput(run, check.Run(run.Events, facts))
 }
 
 // runs are runs of all kinds.

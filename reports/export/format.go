@@ -39,7 +39,7 @@ func Formats() []Format {
 			write: func(w io.Writer, in result.Input) error { return result.WriteBench(w, in.Result) }},
 		{Name: "hlog", Has: "the latencies of each phase, as distributions",
 			For: "HdrHistogram’s tools (log version 2)", Reader: "hdrhistogram-go",
-			write: func(w io.Writer, in result.Input) error { return result.WriteHlog(w, in.Events) }},
+			write: result.WriteHlog},
 		junitFormat,
 		markdownFormat,
 	}

@@ -14,8 +14,8 @@ type Figure struct {
 	Pieces []Piece
 	// Keys are the columns that say which cell a row is, and Columns are the names of its numbers in the catalogue.
 	Keys, Columns []string
-	// Base is the value of the last key to which the throughput of the others is compared, in the same round. It stands
-	// for all values that begin with it. Empty = nothing is compared.
+	// Base is how the value of the last key ends to which the throughput of the others is compared, in the same round.
+	// Empty = nothing is compared.
 	Base string
 
 	_ struct{}
@@ -67,9 +67,9 @@ var (
 // All are the figures that `make figures` measures. The gate's curve, the danger curve and the soaks take longer, and
 // have commands of their own.
 var All = []Figure{
-	{Name: "peers", Manual: "reports/measurements/locks.md", Rounds: 10, Base: "curator",
+	{Name: "peers", Manual: "reports/measurements/locks.md", Rounds: 10, Base: "@5.7.1",
 		Pieces: peers("mutex", 1, 1, 64, 256, 1000), Keys: []string{KeyClients, KeyPeer}, Columns: ofLocks},
-	{Name: "more-peers", Manual: "reports/measurements/locks.md", Rounds: 6, Base: "curator",
+	{Name: "more-peers", Manual: "reports/measurements/locks.md", Rounds: 6, Base: "@5.7.1",
 		Pieces: slices.Concat(peers("mutex", 64, 64), peers("rw", 1, 1, 64), peers("semaphore", 1, 1, 64, 256)),
 		Keys:   []string{KeyLock, KeyLocks, KeyClients, KeyPeer}, Columns: ofLocks},
 	{Name: "workloads", Manual: "reports/measurements/sweeps.md", Rounds: 5,
@@ -85,6 +85,10 @@ var All = []Figure{
 			"lock-choice=uniform,zipf(1.1),zipf(1.5)", "--warmup", "1s", "--duration", "5s"),
 		Keys:    []string{"locks", "lock-choice"},
 		Columns: append([]string{"fairness.jain", "fairness.hold_rsd", "held_share"}, ofSweeps...)},
+	{Name: "distance", Manual: "reports/measurements/sweeps.md", Rounds: 5,
+		Pieces: sweep("mutex", "--param", "round-trip=0s,2ms,10ms,50ms", "--param", "clients=1,16", "--warmup", "1s",
+			"--duration", "6s"),
+		Keys: []string{"round-trip", "clients"}, Columns: append([]string{"server.requests_per_acquire"}, ofSweeps...)},
 	{Name: "ran-out", Manual: "reports/measurements/sweeps.md", Rounds: 5,
 		Pieces: sweep("mutex", "--storage", "disk", "--param", "clients=1,4,16,64", "--param", "hold=0s,20ms", "--warmup",
 			"1s", "--duration", "4s"),

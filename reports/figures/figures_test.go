@@ -14,7 +14,7 @@ import (
 
 var under = Conditions{ZooKeeper: "3.9.3", JVM: "production", Lab: "docker", Processors: 2}
 
-var example = Figure{Name: "example", Rounds: 5, Base: "curator", Pieces: peers("mutex", 1, 64),
+var example = Figure{Name: "example", Rounds: 5, Base: "@5.7.1", Pieces: peers("mutex", 1, 64),
 	Keys: []string{KeyClients, KeyPeer}, Columns: []string{"acquired_per_s", "acquire.p99"}}
 
 // record is a round that nothing disturbed.
@@ -40,16 +40,16 @@ func TestTable(t *testing.T) {
 	for i := 1; i <= 5; i++ {
 		old := record(i, "mutex", 9999, 9e9)
 		old.Conditions.ZooKeeper, old.Begun = "3.8.0", time.Unix(0, 0)
-		all = append(all, old, record(i, "mutex", 100*float64(i), 5e6), record(i, "curator-mutex", 50*float64(i), 7e6))
+		all = append(all, old, record(i, "mutex", 100*float64(i), 5e6), record(i, "curator-mutex@5.7.1", 50*float64(i), 7e6))
 	}
 	disturbed, failed, blind := record(6, "mutex", 7777, 1), record(7, "mutex", 7777, 1), record(8, "mutex", 7777, 1)
 	disturbed.Others, failed.Failed, blind.Others = new(0.3), "fail: two holders", nil
-	all = append(all, disturbed, failed, blind, record(8, "curator-mutex", 150, 7e6))
+	all = append(all, disturbed, failed, blind, record(8, "curator-mutex@5.7.1", 150, 7e6))
 	got := table(t, &example, all)
 	for _, want := range []string{
-		"| clients | peer | acquired/s | acquire p99 | over curator |\n|---|---|---|---|---|\n",
+		"| clients | peer | acquired/s | acquire p99 | over …@5.7.1 |\n|---|---|---|---|---|\n",
 		"| 64 | mutex | 300 (100–500) | 5 ms (5 ms–5 ms) | 2.00 (2.00–2.00) |\n",
-		"| 64 | curator-mutex | 150 (75–225) | 7 ms (7 ms–7 ms) | n/a |\n",
+		"| 64 | curator-mutex@5.7.1 | 150 (75–225) | 7 ms (7 ms–7 ms) | n/a |\n",
 		"ZooKeeper 3.9.3", "`jvm: production`", "2 processors", "at most 0.1 of the processors",
 		"2 rounds of a cell in which others used", "one round of a cell that failed",
 	} {
@@ -70,7 +70,7 @@ func TestTable(t *testing.T) {
 	}
 	unknown := record(9, "mutex", 0, 5e6)
 	delete(unknown.Values, throughput)
-	if got := table(t, &example, append(all, unknown, record(9, "curator-mutex", 150, 7e6))); !strings.Contains(
+	if got := table(t, &example, append(all, unknown, record(9, "curator-mutex@5.7.1", 150, 7e6))); !strings.Contains(
 		got, "2.00 (2.00–2.00)") {
 		t.Errorf("a round without a throughput has a ratio:\n%s", got)
 	}
@@ -96,7 +96,7 @@ func TestMissing(t *testing.T) {
 		if round, missing := example.Missing(p, under, all); round != i || !missing {
 			t.Errorf("after %d rounds: %d, %v", i-1, round, missing)
 		}
-		all = append(all, record(i, "mutex", 1, 1), record(i, "curator-mutex", 1, 1))
+		all = append(all, record(i, "mutex", 1, 1), record(i, "curator-mutex@5.7.1", 1, 1))
 	}
 	if _, missing := example.Missing(p, under, all); missing {
 		t.Error("a complete piece misses a round")
@@ -113,7 +113,7 @@ func TestMissing(t *testing.T) {
 	for i := 6; i <= mostTries*example.Rounds; i++ {
 		bad := record(i, "mutex", 1, 1)
 		bad.Others = nil
-		all = append(all, bad, record(i, "curator-mutex", 1, 1))
+		all = append(all, bad, record(i, "curator-mutex@5.7.1", 1, 1))
 	}
 	if _, missing := example.Missing(p, under, all); missing {
 		t.Error("a machine that is never quiet is measured for ever")
@@ -127,7 +127,7 @@ func TestRecords(t *testing.T) {
 		t.Errorf("no file: %v, %v", all, err)
 	}
 	for i := range 2 {
-		both := []Record{record(i+1, "mutex", 100, 1e6), record(i+1, "curator-mutex", 50, 2e6)}
+		both := []Record{record(i+1, "mutex", 100, 1e6), record(i+1, "curator-mutex@5.7.1", 50, 2e6)}
 		if err := example.Append(root, both); err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,6 @@
 package figures
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -47,7 +43,6 @@ type Record struct {
 // shown together.
 type Conditions struct {
 	ZooKeeper  string `json:"zookeeper"`
-	Curator    string `json:"curator,omitempty"`
 	JVM        string `json:"jvm"`
 	Lab        string `json:"lab"`
 	Processors int    `json:"processors"`
@@ -68,20 +63,8 @@ func (r *Record) Disturbed() bool {
 func (r *Record) Shown() bool { return r.Failed == "" && !r.Disturbed() }
 
 // Read reads the records of a figure, in the order in which they were made. There are none if there is no file.
-func (f *Figure) Read(root string) (all []Record, err error) {
-	file, err := os.Open(f.file(root))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	all, err = records.Read(file, func(r *Record) int { return r.SchemaVersion }, SchemaVersion)
-	if err != nil {
-		return all, fmt.Errorf("%s, %w", file.Name(), err)
-	}
-	return all, nil
+func (f *Figure) Read(root string) ([]Record, error) {
+	return records.ReadFile(f.file(root), func(r *Record) int { return r.SchemaVersion }, SchemaVersion)
 }
 
 // Append adds the records of one round of a piece in one write, so that a program that is killed leaves whole rounds.

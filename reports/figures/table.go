@@ -39,7 +39,7 @@ func (f *Figure) Table(w io.Writer, all []Record) error {
 		header = append(header, cmp.Or(heads[name], strings.ReplaceAll(name, ".", " ")))
 	}
 	if f.Base != "" {
-		header = append(header, "over "+f.Base)
+		header = append(header, "over …"+f.Base)
 	}
 	line := func(cells []string) { fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")) }
 	line(header)
@@ -114,7 +114,7 @@ const throughput = "acquired_per_s"
 // ratio to itself.
 func (f *Figure) ratios(rounds []Record, rows [][]Record) (all []float64) {
 	last := f.Keys[len(f.Keys)-1]
-	isBase := func(r *Record) bool { return strings.HasPrefix(r.Cell[last], f.Base) }
+	isBase := func(r *Record) bool { return strings.HasSuffix(r.Cell[last], f.Base) }
 	if isBase(&rounds[0]) {
 		return nil
 	}
@@ -161,9 +161,6 @@ func (f *Figure) conditions(all []Record, under Conditions) string {
 		words.Count(int64(under.Processors), "processor"))
 	if under.Machine != "" {
 		text += " (" + under.Machine + ")"
-	}
-	if under.Curator != "" {
-		text += ", Curator " + under.Curator
 	}
 	text += "; locklab " + strings.Join(revisions, ", ") + "."
 	if len(others) > 0 {

@@ -43,7 +43,7 @@ func record(t *testing.T, dir string, r result.Result, drawn bool) {
 // results are those of a sound run, of one with damage and of one that broke off.
 func results() (calm, damage, partial result.Result) {
 	summarize := func(run *rundir.Run, facts evidence.Facts) result.Result {
-		return result.Summarize(run, check.Run(run.Events, facts))
+		return result.NewInput(run, check.Run(run.Events, facts)).Result
 	}
 	calm, damage = summarize(synth.BusyRun(12, 4, false)), summarize(synth.Act2Run(false))
 	broken, facts := synth.Act2Run(false)

@@ -72,8 +72,8 @@ func (r *Recording) Latency() Latency {
 	if l.Count == 0 {
 		return l
 	}
-	mean := int64(math.Round(r.sum / float64(l.Count)))
-	l.MinNs, l.MeanNs, l.MaxNs = &r.Min, &mean, &r.Max
+	// Copies, because a pointer into the recording would keep its histogram as long as the latency.
+	l.MinNs, l.MeanNs, l.MaxNs = new(r.Min), new(int64(math.Round(r.sum/float64(l.Count)))), new(r.Max)
 	for _, q := range []struct {
 		p    float64
 		into **int64

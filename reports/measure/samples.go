@@ -51,11 +51,7 @@ func OpenOnly(phase string) bool { return phase == PhaseArrival || phase == Phas
 //   - hold: granted → release invoked, for the same ones;
 //   - release: release invoked → returned, if it succeeded;
 //   - handoff: see handoffs.
-func Samples(events *history.Log, w Interval) iter.Seq2[string, int64] {
-	return SamplesOf(history.Acquisitions(events), history.Grants(events), w, events.Clocks())
-}
-
-func SamplesOf(
+func Samples(
 	acq []history.Acquisition, grants [][]*history.Acquisition, w Interval, clocks *history.Clocks,
 ) iter.Seq2[string, int64] {
 	return func(yield func(string, int64) bool) {
@@ -68,31 +64,31 @@ func SamplesOf(
 // ownSamples yields the durations of all phases that are of one acquisition alone.
 func ownSamples(acq []history.Acquisition, w Interval, yield func(string, int64) bool) {
 	more := true
-	add := func(phase string, from, to int64) { more = more && yield(phase, to-from) }
+	add := func(phase string, took int64) { more = more && yield(phase, took) }
 	for i := range acq {
 		a := &acq[i]
 		if w.Contains(a.Asked()) && a.Granted() {
-			add(PhaseAcquire, a.Asked(), a.Returned)
+			add(PhaseAcquire, a.Latency())
 			switch a.Mode {
 			case history.ModeRead:
-				add(AcquireRead, a.Asked(), a.Returned)
+				add(AcquireRead, a.Latency())
 			case history.ModeWrite:
-				add(AcquireWrite, a.Asked(), a.Returned)
+				add(AcquireWrite, a.Latency())
 			}
 			if a.Scheduled {
-				add(PhaseArrival, a.Asked(), a.Invoked)
-				add(PhaseService, a.Invoked, a.Returned)
+				add(PhaseArrival, a.Late)
+				add(PhaseService, a.Returned-a.Invoked)
 			}
 			if a.Queued != history.None {
-				add(PhaseEnqueue, a.Invoked, a.Queued)
-				add(PhaseWait, a.Queued, a.Returned)
+				add(PhaseEnqueue, a.Queued-a.Invoked)
+				add(PhaseWait, a.Returned-a.Queued)
 			}
 			if a.ReleaseInvoked != history.None {
-				add(PhaseHold, a.Returned, a.ReleaseInvoked)
+				add(PhaseHold, a.ReleaseInvoked-a.Returned)
 			}
 		}
 		if w.Contains(a.ReleaseInvoked) && a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK {
-			add(PhaseRelease, a.ReleaseInvoked, a.ReleaseReturned)
+			add(PhaseRelease, a.ReleaseReturned-a.ReleaseInvoked)
 		}
 		if !more {
 			return
@@ -106,7 +102,7 @@ func Distributions(events *history.Log, w Interval) map[string]*Recording {
 	for _, phase := range append(Phases[:], AcquireRead, AcquireWrite) {
 		all[phase] = NewRecording()
 	}
-	for phase, took := range Samples(events, w) {
+	for phase, took := range Samples(history.Acquisitions(events), history.Grants(events), w, events.Clocks()) {
 		all[phase].Add(took)
 	}
 	return all

@@ -111,7 +111,7 @@ var catalogue = named(slices.Concat(
 		{Path: "fairness.lwss", Unit: Ratio, Better: Higher, Row: "different clients among successive grants",
 			Means: "on average; as many as grants are looked at if clients strictly take turns"},
 		{Path: "fairness.lwss_window", Row: "successive grants that are looked at",
-			Means: "as many as clients wanted the lock"},
+			Means: "as many as clients got the lock"},
 
 		{Path: "hiccups.samples", Means: "sleeps of 10 ms in client processes, which measure what the machine adds"},
 		{Path: "hiccups.p50_ns", Unit: Nanoseconds, Better: Lower, Means: "by how much they took too long"},

@@ -87,7 +87,7 @@ func TestHeadlineBeginsWithFailures(t *testing.T) {
 		{3, 20, "", "failed"},
 	} {
 		run := synth.RunOf(events(c.failed, c.granted), *any.Scenario)
-		r := Summarize(run, check.Run(run.Events, evidence.Facts{}))
+		r := NewInput(run, check.Run(run.Events, evidence.Facts{})).Result
 		if !strings.HasPrefix(r.Headline, c.want) || strings.Contains(r.Headline, c.not) {
 			t.Errorf("%d failed, %d granted: %s", c.failed, c.granted, r.Headline)
 		}

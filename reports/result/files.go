@@ -1,6 +1,7 @@
 package result
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -11,7 +12,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/perf/benchfmt"
 
-	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/untrusted"
 	"locklab/reports/measure"
@@ -26,72 +26,42 @@ const (
 // WriteHlog writes the measured window's latencies in HdrHistogram's log format: one interval per phase, tagged with
 // its name, in nanoseconds, its maximum in milliseconds. Times are in seconds since the run's base and not since the
 // epoch, because a history has no others. A phase without samples has no line.
-func WriteHlog(w io.Writer, events *history.Log) error {
-	win := measure.MeasuredWindow(events)
-	log, err := beginHlog(w, LatenciesComment)
-	if err != nil {
-		return fmt.Errorf("write latencies: %w", err)
-	}
-	if !win.Measured {
-		return nil
-	}
-	all := measure.Distributions(events, win)
-	for _, phase := range measure.Phases {
-		h := all[phase].Hist
-		if h.TotalCount() == 0 {
-			continue
-		}
-		if err := writeInterval(log, h, phase, win); err != nil {
-			return fmt.Errorf("write latencies of %s: %w", phase, err)
-		}
-	}
-	return nil
+func WriteHlog(w io.Writer, in Input) error {
+	phases := slices.DeleteFunc(slices.Clone(measure.Phases[:]), func(phase string) bool {
+		return in.Latencies[phase].Hist.TotalCount() == 0
+	})
+	return writeHlog(w, LatenciesComment, phases, in.Latencies, in.Window)
 }
 
 // WriteHiccups writes the hiccups of the measured window in the same format: one interval per client process, tagged
 // with its name. The lengths of the intervals add up to the time that the processes were watched. The harness has an
-// interval only if no client process has one. Hiccups that cannot be read are left out; [Summarize] warns of them.
-func WriteHiccups(w io.Writer, events *history.Log) error {
-	win := measure.MeasuredWindow(events)
-	log, err := beginHlog(w, HiccupsComment)
-	if err != nil {
-		return fmt.Errorf("write hiccups: %w", err)
+// interval only if no client process has one. Hiccups that cannot be read are left out; [NewInput] warns of them.
+func WriteHiccups(w io.Writer, in Input) error {
+	processes := slices.Sorted(maps.Keys(in.hiccups))
+	if len(processes) > 1 {
+		processes = slices.DeleteFunc(processes, func(process string) bool { return process == rundir.HarnessHost })
 	}
-	if !win.Measured {
-		return nil
+	return writeHlog(w, HiccupsComment, processes, in.hiccups, in.Window)
+}
+
+// writeHlog writes a log with an interval of a window for each name, which is its tag. A comma or a line break in a
+// tag, as the name of a process in a foreign history may have, would make other fields of the line.
+func writeHlog(w io.Writer, comment string, names []string, of map[string]*measure.Recording,
+	win measure.Interval) error {
+	log := hdrhistogram.NewHistogramLogWriter(w)
+	if err := cmp.Or(log.OutputLogFormatVersion(), log.OutputComment(comment), log.OutputLegend()); err != nil {
+		return fmt.Errorf("write head: %w", err)
 	}
-	own, _ := hiccupsOf(events, win)
-	if len(own) > 1 {
-		delete(own, rundir.HarnessHost)
-	}
-	for _, process := range slices.Sorted(maps.Keys(own)) {
-		if err := writeInterval(log, own[process].Hist, process, win); err != nil {
-			return fmt.Errorf("write hiccups of %s: %w", process, err)
+	for _, name := range names {
+		h := *of[name].Hist // a copy, because a picture may be drawn of the recording just now
+		h.SetTag(strings.ReplaceAll(untrusted.Line(name), ",", ";"))
+		h.SetStartTimeMs(win.From / 1e6)
+		h.SetEndTimeMs(win.To / 1e6)
+		if err := log.OutputIntervalHistogram(&h); err != nil {
+			return fmt.Errorf("write interval of %s: %w", name, err)
 		}
 	}
 	return nil
-}
-
-// beginHlog writes the head of a log.
-func beginHlog(w io.Writer, comment string) (*hdrhistogram.HistogramLogWriter, error) {
-	log := hdrhistogram.NewHistogramLogWriter(w)
-	if err := log.OutputLogFormatVersion(); err != nil {
-		return nil, err
-	}
-	if err := log.OutputComment(comment); err != nil {
-		return nil, err
-	}
-	return log, log.OutputLegend()
-}
-
-// writeInterval writes a histogram as the interval of a window. A comma or a line break in its tag, as the name of a
-// process in a foreign history may have, would make other fields of the line.
-func writeInterval(log *hdrhistogram.HistogramLogWriter, h *hdrhistogram.Histogram, tag string,
-	win measure.Interval) error {
-	h.SetTag(strings.ReplaceAll(untrusted.Line(tag), ",", ";"))
-	h.SetStartTimeMs(win.From / 1e6)
-	h.SetEndTimeMs(win.To / 1e6)
-	return log.OutputIntervalHistogram(h)
 }
 
 // WriteBench writes a run in the Go benchmark format, for benchstat and other readers of it. A run is one line,

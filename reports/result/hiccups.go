@@ -30,15 +30,14 @@ type Hiccups struct {
 
 // hiccupsOf returns the hiccups of each process in the history, without those in which a fault had stopped the process,
 // and warnings about what cannot be read.
-func hiccupsOf(events *history.Log, w measure.Interval) (own map[string]measure.Recording, warnings []string) {
+func hiccupsOf(events *history.Log, w measure.Interval) (own map[string]*measure.Recording, warnings []string) {
 	stops := measure.Stops(events)
-	own = map[string]measure.Recording{}
-	add := func(process string) measure.Recording {
-		r, ok := own[process]
-		if !ok {
-			r = measure.Recording{Hist: hiccups.New()}
+	own = map[string]*measure.Recording{}
+	of := func(process string) *measure.Recording {
+		if r := own[process]; r != nil {
+			return r
 		}
-		return r
+		return &measure.Recording{Hist: hiccups.New()}
 	}
 	for _, e := range events.Of(history.OpHiccups, history.OpHiccup) {
 		switch e.Op {
@@ -48,7 +47,7 @@ func hiccupsOf(events *history.Log, w measure.Interval) (own map[string]measure.
 				warnings = append(warnings, fmt.Sprintf("the hiccups of %s cannot be read: %v", e.Process, err))
 				continue
 			}
-			r := add(e.Process)
+			r := of(e.Process)
 			r.Hist.Merge(h)
 			r.Max = max(r.Max, h.Max())
 			own[e.Process] = r
@@ -57,7 +56,7 @@ func hiccupsOf(events *history.Log, w measure.Interval) (own map[string]measure.
 			if !w.Contains(e.At) || slices.ContainsFunc(stops[e.Process], slept.Overlaps) {
 				continue
 			}
-			r := add(e.Process)
+			r := of(e.Process)
 			if r.Hist.RecordValue(int64(e.Hiccup())) != nil {
 				warnings = append(warnings, fmt.Sprintf("a hiccup of %s of %s is beyond the distribution's range", e.Process,
 					words.Duration(int64(e.Hiccup()))))
@@ -70,14 +69,12 @@ func hiccupsOf(events *history.Log, w measure.Interval) (own map[string]measure.
 	return own, warnings
 }
 
-// measureHiccups returns the hiccups of all processes in the history, nil if there are none, and warnings about what
-// cannot be read.
-func measureHiccups(events *history.Log, w measure.Interval) (*Hiccups, []string) {
-	own, warnings := hiccupsOf(events, w)
+// summaryOf returns the hiccups of all processes in numbers; nil if there are none.
+func summaryOf(own map[string]*measure.Recording) *Hiccups {
 	if len(own) == 0 {
-		return nil, warnings
+		return nil
 	}
-	all := measure.Recording{Hist: hiccups.New()}
+	all := &measure.Recording{Hist: hiccups.New()}
 	result := Hiccups{Processes: map[string]Hiccups{}}
 	for _, process := range slices.Sorted(maps.Keys(own)) {
 		r := own[process]
@@ -90,10 +87,10 @@ func measureHiccups(events *history.Log, w measure.Interval) (*Hiccups, []string
 	}
 	total := hiccupsIn(all)
 	result.Samples, result.P50Ns, result.P99Ns, result.MaxNs = total.Samples, total.P50Ns, total.P99Ns, total.MaxNs
-	return &result, warnings
+	return &result
 }
 
-func hiccupsIn(r measure.Recording) Hiccups {
+func hiccupsIn(r *measure.Recording) Hiccups {
 	l := r.Latency()
 	return Hiccups{Samples: l.Count, P50Ns: l.P50Ns, P99Ns: l.P99Ns, MaxNs: l.MaxNs}
 }

@@ -53,11 +53,11 @@ func agentSaid(process string, at int64, state history.ProcessState) history.Eve
 
 func measuredHiccups(t *testing.T, events []history.Event) *Hiccups {
 	t.Helper()
-	h, warnings := measureHiccups(history.NewLog(events), measure.MeasuredWindow(history.NewLog(events)))
+	own, warnings := hiccupsOf(history.NewLog(events), measure.MeasuredWindow(history.NewLog(events)))
 	if len(warnings) > 0 {
 		t.Errorf("warnings %q", warnings)
 	}
-	return h
+	return summaryOf(own)
 }
 
 // All clients' processes count as one, the long ones by events of their own; the harness is apart, unless there is
@@ -112,7 +112,8 @@ func TestHiccupsLeaveOutStops(t *testing.T) {
 
 func TestHiccupsThatCannotBeRead(t *testing.T) {
 	events := metered(t, history.Event{At: 1, Process: "c3", Op: history.OpHiccups, Detail: "???"})
-	h, warnings := measureHiccups(history.NewLog(events), measure.MeasuredWindow(history.NewLog(events)))
+	own, warnings := hiccupsOf(history.NewLog(events), measure.MeasuredWindow(history.NewLog(events)))
+	h := summaryOf(own)
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "c3") || h == nil || h.Samples != 999 {
 		t.Errorf("%+v, warnings %q", h, warnings)
 	}

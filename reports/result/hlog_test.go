@@ -6,19 +6,21 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"locklab/harness/history"
+	"locklab/harness/check"
+	"locklab/harness/rundir"
+	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
 	"locklab/reports/measure"
 )
 
 func TestHlogReadsBack(t *testing.T) {
-	events := history.NewLog(synth.Busy(16, 3, false))
+	run, _ := synth.BusyRun(16, 3, false)
 	var b bytes.Buffer
-	if err := WriteHlog(&b, events); err != nil {
+	if err := WriteHlog(&b, NewInput(run, check.Report{})); err != nil {
 		t.Fatal(err)
 	}
-	w := measure.MeasuredWindow(events)
-	want := measure.Distributions(events, w)
+	w := measure.MeasuredWindow(run.Events)
+	want := measure.Distributions(run.Events, w)
 	r := hdrhistogram.NewHistogramLogReader(&b)
 	seen := map[string]bool{}
 	for {
@@ -47,7 +49,7 @@ func TestHlogReadsBack(t *testing.T) {
 
 func TestHlogOfAnEmptyRun(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteHlog(&b, nil); err != nil {
+	if err := WriteHlog(&b, NewInput(rundir.Begun(&scenario.Scenario{}), check.Report{})); err != nil {
 		t.Fatal(err)
 	}
 	if h, err := hdrhistogram.NewHistogramLogReader(&b).NextIntervalHistogram(); h != nil || err != nil {
@@ -57,9 +59,9 @@ func TestHlogOfAnEmptyRun(t *testing.T) {
 
 // The hiccups come back by process. The harness measures no latency, so its own are left out.
 func TestHiccupsReadBack(t *testing.T) {
-	events := history.NewLog(metered(t, hiccup("c1", synth.Ms(5000), synth.Ms(200))))
+	run := synth.RunOf(metered(t, hiccup("c1", synth.Ms(5000), synth.Ms(200))), scenario.Scenario{})
 	var b bytes.Buffer
-	if err := WriteHiccups(&b, events); err != nil {
+	if err := WriteHiccups(&b, NewInput(run, check.Report{})); err != nil {
 		t.Fatal(err)
 	}
 	r := hdrhistogram.NewHistogramLogReader(&b)

@@ -53,7 +53,7 @@ func lossOf(t scenario.Threshold, events *history.Log, acq []history.Acquisition
 	}
 	for i := range acq {
 		if a := &acq[i]; w.Contains(a.Asked()) {
-			in, _ := compare(float64(a.Returned-a.Asked()), t.Op, t.Limit)
+			in, _ := compare(float64(a.Latency()), t.Op, t.Limit)
 			count(a.Asked(), !a.Granted() || !in)
 		}
 	}

@@ -47,6 +47,8 @@ type Result struct {
 	Locks            int    `json:"locks"`
 	SessionTimeoutNs *int64 `json:"session_timeout_ns"`
 	TickNs           *int64 `json:"tick_ns"`
+	// RoundTripNs is by how much relays made a request to a server and its answer longer; left out if there were none.
+	RoundTripNs *int64 `json:"round_trip_ns,omitempty"`
 	// Arrivals says how work arrived. ClosedLoop says that it arrived only as fast as it was done.
 	Arrivals   string `json:"arrivals"`
 	ClosedLoop bool   `json:"closed_loop"`
@@ -96,11 +98,16 @@ type Result struct {
 	_ struct{}
 }
 
-// Input is what a report is made of: a run, its verdicts and its numbers.
+// Input is what a report is made of: a run, its verdicts and its numbers. Nobody may change it, because files and
+// pictures are made of it at the same time.
 type Input struct {
 	*rundir.Run
 	Report check.Report
 	Result Result
+	// Window is the measured window, and Latencies has the distributions in it, see [measure.Distributions].
+	Window    measure.Interval
+	Latencies map[string]*measure.Recording
+	hiccups   map[string]*measure.Recording // by process; nil without a window
 
 	_ struct{}
 }
@@ -207,7 +214,7 @@ func Read(dir string) (*Result, error) {
 
 // Begun returns the result of a run that has only begun. It stays in the run directory if the run is never judged.
 func Begun(sc *scenario.Scenario) Result {
-	r := Summarize(rundir.Begun(sc), check.Report{Verdict: evidence.Unknown})
+	r := NewInput(rundir.Begun(sc), check.Report{Verdict: evidence.Unknown}).Result
 	r.Warnings = append(r.Warnings, "the run has not ended, or its harness was killed; locklab check reads what there is")
 	return r
 }

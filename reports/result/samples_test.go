@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"locklab/harness/check"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
-	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
 	"locklab/reports/measure"
@@ -106,7 +106,7 @@ func TestSamplesCountWhatWasInvokedInTheWindow(t *testing.T) {
 // collected returns the durations of every phase.
 func collected(acq []history.Acquisition, w measure.Interval) map[string][]int64 {
 	all := map[string][]int64{}
-	for phase, took := range measure.SamplesOf(acq, history.GrantsByLock(acq), w, nil) {
+	for phase, took := range measure.Samples(acq, history.GrantsByLock(acq), w, nil) {
 		all[phase] = append(all[phase], took)
 	}
 	return all
@@ -210,11 +210,13 @@ func TestGivingUpIsWarnedOf(t *testing.T) {
 		{[]history.Acquisition{busy}, "given up without the lock: 0 acquisitions timed out and 1 would have had to " +
 			"wait; the acquire latencies do not contain them"},
 	} {
-		var r Result
-		run := rundir.Run{Scenario: &scenario.Scenario{Load: workloads.Load{Arrivals: workloads.Closed}}, Acquisitions: c.acq}
-		r.Measure(&run, measure.Interval{From: synth.Ms(1000), To: synth.Ms(2000), End: synth.Ms(2000), Measured: true}, nil)
+		s := &synth.Synth{}
+		s.Phase(1000, history.PhaseMeasure)
+		s.Phase(2000, history.PhaseDrain)
+		run := synth.RunOf(s.Sorted(), scenario.Scenario{Load: workloads.Load{Arrivals: workloads.Closed}})
+		run.Acquisitions = c.acq
 		var got strings.Builder
-		for _, w := range r.Warnings {
+		for _, w := range NewInput(run, check.Report{}).Result.Warnings {
 			if strings.Contains(w, "given up") {
 				got.WriteString(w)
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"locklab/ensembles"
 	"locklab/harness/check"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
@@ -17,12 +18,14 @@ import (
 	"locklab/workloads"
 )
 
-// Summarize reduces a run to its numbers. It never fails: a number that the history does not tell is null, and a
+// NewInput returns a run with its numbers. It never fails: a number that the history does not tell is null, and a
 // warning says why if that is not obvious.
-func Summarize(run *rundir.Run, rep check.Report) Result {
+func NewInput(run *rundir.Run, rep check.Report) Input {
 	sc, events, acq := run.Scenario, run.Events, run.Acquisitions
 	w := measure.MeasuredWindow(events)
-	r := Result{
+	in := Input{Run: run, Report: rep, Window: w, Latencies: measure.Distributions(events, w)}
+	r := &in.Result
+	*r = Result{
 		SchemaVersion: SchemaVersion,
 		Scenario:      sc.Name, Seed: sc.Seed, Partial: run.Partial,
 		Lab: run.Env.Lab, Workload: sc.Workload, Recipe: sc.Recipe, Guard: sc.Guard,
@@ -38,10 +41,13 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 		Clocks:    events.Clocks().Uncertain(),
 		LengthNs:  events.End(),
 	}
+	why := "a fault of this run acts on it, or because their lock cannot use TLS"
+	if far := sc.RoundTrip; far.Relayed {
+		r.RoundTripNs, why = new(int64(far.Added)), "round-trip asks for that"
+	}
 	if relayed := run.Env.Relayed; len(relayed) > 0 {
-		r.warn(fmt.Sprintf("%s: what clients send to servers passes through a process of locklab's, because a fault of this "+
-			"run acts on it, or because their lock cannot use TLS; latencies and rates include that",
-			strings.Join(slices.Sorted(maps.Keys(relayed)), ", ")))
+		r.warn(fmt.Sprintf("%s: what clients send to servers passes through a process of locklab's, because %s; latencies "+
+			"and rates include that", strings.Join(slices.Sorted(maps.Keys(relayed)), ", "), why))
 	}
 	for _, c := range r.Clocks {
 		r.warn(fmt.Sprintf("%s: the clock is another machine's; what it shows is known to %s, so shorter times to and from "+
@@ -68,32 +74,40 @@ func Summarize(run *rundir.Run, rep check.Report) Result {
 	if !w.Measured {
 		r.warn("the run never reached its measured window: there are no latencies and no throughput")
 	} else {
-		r.Measure(run, w, rep.Resolved)
+		in.measure()
 		if f := rep.Check(evidence.Fairness); f != nil && (f.Result == evidence.Pass || f.Result == evidence.Fail) {
 			n := f.Count
 			r.Fairness.FIFOInversions = &n
 		}
 	}
 	r.judgeThresholds(sc.Thresholds) // by all the numbers above
+	if run.Env.Lab == ensembles.LabSim {
+		r.Caveats = append(r.Caveats, SimulatedCaveat)
+	}
 	if why := r.Void(); why != "" && !r.ClosedLoop {
 		r.Caveats = append(r.Caveats,
 			"the load side was the limit: "+why+"; what the run missed says nothing about the servers")
 	}
 	r.Verdict = overall(rep.Verdict, r.Thresholds)
 	r.Outcome = outcomeOf(r.Verdict, rep)
-	r.Headline = headline(r, rep)
-	return r
+	r.Headline = headline(*r, rep)
+	return in
 }
 
-// Measure adds the numbers of the measured window.
-func (r *Result) Measure(run *rundir.Run, w measure.Interval, resolved []evidence.Resolution) {
+// SimulatedCaveat leads what is told of runs on a simulated ensemble.
+const SimulatedCaveat = "the ensemble is simulated: times and rates are those of the model, and say nothing about " +
+	"real servers"
+
+// measure adds the numbers of the measured window.
+func (in *Input) measure() {
+	r, run, w := &in.Result, in.Run, in.Window
 	events, acq, grants := run.Events, run.Acquisitions, history.Grants(run.Events)
 	r.Window = Window{&w.From, &w.To}
 	if w.Cut {
 		r.warn("the run broke off inside its measured window, which is taken to end with the last event")
 	}
 	inRun := r.Operations.AcquiredInRun
-	r.Operations = measure.CountOperations(acq, w, resolved)
+	r.Operations = measure.CountOperations(acq, w, in.Report.Resolved)
 	r.Operations.AcquiredInRun = inRun
 	r.Throughput = throughput(acq, w)
 	if run.Scenario.Open() {
@@ -105,12 +119,11 @@ func (r *Result) Measure(run *rundir.Run, w measure.Interval, resolved []evidenc
 	}
 	var shares sync.WaitGroup
 	shares.Go(func() { r.Fairness = measure.FairnessOf(acq, grants, w) })
-	all := measure.Distributions(events, w)
 	for _, phase := range measure.Phases {
 		if measure.OpenOnly(phase) && !run.Scenario.Open() {
 			continue
 		}
-		l := all[phase].Latency()
+		l := in.Latencies[phase].Latency()
 		r.Latency.set(phase, l)
 		if l.Errors > 0 {
 			r.warn(fmt.Sprintf("%d %s times were negative or longer than an hour and are not in the distribution",
@@ -118,7 +131,7 @@ func (r *Result) Measure(run *rundir.Run, w measure.Interval, resolved []evidenc
 		}
 	}
 	for _, part := range [...]string{measure.AcquireRead, measure.AcquireWrite} {
-		if l := all[part].Latency(); l.Count+l.Errors > 0 {
+		if l := in.Latencies[part].Latency(); l.Count+l.Errors > 0 {
 			r.Latency.set(part, l)
 		}
 	}
@@ -141,8 +154,9 @@ func (r *Result) Measure(run *rundir.Run, w measure.Interval, resolved []evidenc
 	var warnings []string
 	r.Server, warnings = serverCost(run)
 	r.warn(warnings...)
-	r.Hiccups, warnings = measureHiccups(events, w)
+	in.hiccups, warnings = hiccupsOf(events, w)
 	r.warn(warnings...)
+	r.Hiccups = summaryOf(in.hiccups)
 	r.noteUnsupported()
 	r.ResidentPerClient = residentPerClient(run)
 	r.Failovers = failoversOf(run, w)

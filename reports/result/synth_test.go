@@ -8,5 +8,5 @@ import (
 
 // summarized is the result of a run with the verdicts of the checks.
 func summarized(run *rundir.Run, facts evidence.Facts) Result {
-	return Summarize(run, check.Run(run.Events, facts))
+	return NewInput(run, check.Run(run.Events, facts)).Result
 }

@@ -21,7 +21,7 @@ var settings = []string{"schema_version", "length_ns", "seed", "servers", "clien
 // The catalogue has every number in result.json that is measured, at its path and in its unit. Its others are
 // computed from them.
 func TestCatalogueIsTheResult(t *testing.T) {
-	r := Summarize(synth.JudgedRun())
+	r := NewInput(synth.JudgedRun()).Result
 	// Blocks that are null leave nothing to walk.
 	r.Latency.AcquireRead, r.Latency.AcquireWrite = &measure.Latency{}, &measure.Latency{}
 	r.Latency.Arrival, r.Latency.Service = &measure.Latency{}, &measure.Latency{}
@@ -74,7 +74,7 @@ func TestCatalogueIsTheResult(t *testing.T) {
 
 // A threshold on any quantity is missed if its number is what the threshold forbids, and met if it is not.
 func TestEveryThresholdCanBeMissed(t *testing.T) {
-	judged := Summarize(synth.JudgedRun())
+	judged := NewInput(synth.JudgedRun()).Result
 	b, err := json.Marshal(judged)
 	if err != nil {
 		t.Fatal(err)
@@ -158,7 +158,7 @@ func TestMeasuredQuantity(t *testing.T) {
 	defer func(was []Quantity) { catalogue = was }(catalogue)
 	catalogue = append(slices.Clone(catalogue), q)
 	run, rep := synth.JudgedRun()
-	r := Summarize(run, rep)
+	r := NewInput(run, rep).Result
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestSharesAreFrom0To1(t *testing.T) {
 }
 
 func measured() Result {
-	r := Summarize(synth.JudgedRun())
+	r := NewInput(synth.JudgedRun()).Result
 	r.Latency.Acquire = measure.Latency{Count: 50, P50Ns: new(synth.Ms(3)), P90Ns: new(synth.Ms(20)),
 		MaxNs: new(synth.Ms(71.2))}
 	r.Latency.Release = measure.Latency{}

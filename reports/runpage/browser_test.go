@@ -47,9 +47,9 @@ func inert(t *testing.T, b *browser.Tab) {
 func browsed() map[string]result.Input {
 	broken := Input(synth.Act2Run(false))
 	broken.Partial, broken.Interrupted = true, true
-	broken.Result = result.Summarize(broken.Run, broken.Report)
+	broken = result.NewInput(broken.Run, broken.Report)
 	return map[string]result.Input{
-		"damage":     Judged(synth.JudgedRun()),
+		"damage":     result.NewInput(synth.JudgedRun()),
 		"many":       Input(synth.StormRun()),
 		"read-write": Input(synth.ReadWriteRun()),
 		"partial":    broken,
@@ -96,7 +96,7 @@ func TestBrowserPrint(t *testing.T) {
 		})
 	}
 	// The test can fail.
-	show(t, b, Judged(synth.JudgedRun()), paper, "light")
+	show(t, b, result.NewInput(synth.JudgedRun()), paper, "light")
 	b.Print(t, "light")
 	for harm, want := range map[string]string{
 		`document.querySelector("details:not([open])").style.display = "none"`:             "is hidden",
@@ -115,7 +115,7 @@ func TestBrowserPrint(t *testing.T) {
 // The audit can fail: it finds what is done to a page that it passed.
 func TestBrowserAuditFindsFaults(t *testing.T) {
 	b := browser.Open(t)
-	show(t, b, Judged(synth.JudgedRun()), 1100, "light")
+	show(t, b, result.NewInput(synth.JudgedRun()), 1100, "light")
 	for _, c := range []struct{ harm, want string }{
 		{`document.querySelector("th").removeAttribute("scope")`, "has no scope"},
 		{`document.querySelector("caption").remove()`, "no caption"},
@@ -150,7 +150,7 @@ func TestBrowserAuditFindsFaults(t *testing.T) {
 // The tab key reaches everything that can be used, and shows where it is.
 func TestBrowserKeyboard(t *testing.T) {
 	b := browser.Open(t)
-	show(t, b, Judged(synth.JudgedRun()), 1100, "light")
+	show(t, b, result.NewInput(synth.JudgedRun()), 1100, "light")
 	if n := b.Tabbed(t); n < 30 {
 		t.Errorf("%d things can be used", n)
 	}

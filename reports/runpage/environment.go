@@ -33,6 +33,7 @@ func Environment(sc *scenario.Scenario, env rundir.Env) [][2]string {
 	add(sc.Clients > 0, "clients", fmt.Sprintf("%d in %d processes", sc.Clients, sc.ClientProcesses))
 	add(sc.ClientsPerSession > 1, "clients per session", strconv.Itoa(sc.ClientsPerSession))
 	add(sc.Placement != "", "placement of sessions", sc.Placement)
+	add(sc.RoundTrip.Relayed, "round trip that relays add between clients and servers", sc.Text("round-trip"))
 	add(len(env.Relayed) > 0, "clients connected through relays", relayed(env.Relayed))
 	add(sc.Locks > 0, "locks", strconv.Itoa(sc.Locks))
 	for _, d := range []struct {

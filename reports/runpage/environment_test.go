@@ -17,6 +17,21 @@ func TestEnvironmentNamesRelays(t *testing.T) {
 	}
 }
 
+// The page has the round trip that relays add, and tells 0 from none.
+func TestEnvironmentHasTheRoundTrip(t *testing.T) {
+	const name = "round trip that relays add between clients and servers"
+	sc := scenario.Defaults()
+	for _, want := range []string{"", "0s", "20ms"} {
+		if err := sc.Set("round-trip", want); err != nil {
+			t.Fatal(err)
+		}
+		has := slices.Contains(Environment(sc, rundir.Env{}), [2]string{name, want})
+		if has != (want != "") {
+			t.Errorf("%q is on the page: %t", want, has)
+		}
+	}
+}
+
 // The page names the version of each server where they differ.
 func TestEnvironmentNamesMixedVersions(t *testing.T) {
 	of := func(zk1, zk2 string) (string, bool) {

@@ -24,11 +24,11 @@ type clientShare struct {
 }
 
 // clientShares returns the part of each client, the most grants first.
-func clientShares(in result.Input, w measure.Interval) []clientShare {
-	waits := map[string][]int64{}
+func clientShares(in result.Input) []clientShare {
+	w, waits := in.Window, map[string][]int64{}
 	for i := range in.Acquisitions {
 		if a := &in.Acquisitions[i]; a.Granted() && w.Contains(a.Asked()) {
-			waits[a.Client] = append(waits[a.Client], a.Returned-a.Asked())
+			waits[a.Client] = append(waits[a.Client], a.Latency())
 		}
 	}
 	var bypassed map[string]int64

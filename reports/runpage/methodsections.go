@@ -7,16 +7,12 @@ import (
 	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/doc"
-	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
 // methodSection says how the numbers came about.
-func methodSection(in result.Input, w measure.Interval) section {
-	return section{ID: "method", Title: "How this was measured", Parts: []part{{List: texts.Lines("method", struct {
-		result.Input
-		Window measure.Interval
-	}{in, w})}}}
+func methodSection(in result.Input) section {
+	return section{ID: "method", Title: "How this was measured", Parts: []part{{List: texts.Lines("method", in)}}}
 }
 
 // warningsSection lists what a reader must know about the run.

@@ -61,24 +61,24 @@ func windowFigure(in result.Input, c Choice) (f chart.Figure, err error) {
 	if c.Name != timeline.Name {
 		return f, fmt.Errorf("%w: only the picture %s has a window or a lock", ErrChoice, timeline.Name)
 	}
-	w := measure.MeasuredWindow(in.Events)
-	s := timeline.Scene{Span: measure.Span{To: w.End}}
+	end := in.Window.End
+	s := timeline.Scene{Span: measure.Span{To: end}}
 	if c.From != nil {
 		s.From = int64(*c.From)
 	}
 	if c.To != nil {
 		s.To = int64(*c.To)
 	}
-	run := fmt.Sprintf("the run lasted from 0 s to %s", words.Instant(w.End))
+	run := fmt.Sprintf("the run lasted from 0 s to %s", words.Instant(end))
 	switch {
-	case w.End <= 0:
+	case end <= 0:
 		return f, fmt.Errorf("%w: nothing was recorded", ErrChoice)
 	case s.From >= s.To && c.From != nil && c.To != nil:
 		return f, fmt.Errorf("%w: the window from %s to %s is empty (%s)", ErrChoice, c.From, c.To, run)
-	case s.From < 0 || s.From >= w.End || s.To <= 0:
+	case s.From < 0 || s.From >= end || s.To <= 0:
 		return f, fmt.Errorf("%w: the window is outside the run (%s)", ErrChoice, run)
 	}
-	s.To = min(s.To, w.End)
+	s.To = min(s.To, end)
 	if s.Lock, err = lockIn(in, s.Span, c.Lock); err != nil {
 		return f, err
 	}
@@ -95,7 +95,7 @@ func windowFigure(in result.Input, c Choice) (f chart.Figure, err error) {
 			s.Fault = &faults[i]
 		}
 	}
-	t := timeline.Of(in, w, faults, []timeline.Scene{s})[0]
+	t := timeline.Of(in, faults, []timeline.Scene{s})[0]
 	t.File = timeline.Name
 	return t.Figure(), nil
 }

@@ -109,7 +109,6 @@ func (d *drawing) parts() (parts []part) {
 
 // newPageView returns what report.html shows.
 func newPageView(in result.Input, drawn drawing) pageView {
-	window := measure.MeasuredWindow(in.Events)
 	all := numbers(&in.Result, func(q result.Quantity) string { return q.Tile })
 	v := pageView{Input: in, Style: chart.PageStyle + template.CSS(style), Script: template.JS(script), Policy: policy,
 		Patterns: chart.PagePatterns, Partial: partialNote(in), Empty: in.Result.Operations.AcquiredInRun == 0,
@@ -134,7 +133,7 @@ func newPageView(in result.Input, drawn drawing) pageView {
 		thresholdsSection(in),
 		warningsSection(in),
 		keySection(all),
-		methodSection(in, window),
+		methodSection(in),
 		environmentSection(in),
 		reproduceSection(in),
 		glossarySection(&in.Result),
@@ -162,11 +161,10 @@ func Render(dir string, in result.Input) error {
 
 // figuresOf returns all figures of a run, and a drawing that has what they show but no pictures yet.
 func figuresOf(in result.Input) ([]chart.Figure, drawing) {
-	w := measure.MeasuredWindow(in.Events)
 	faults := measure.FaultSpans(in.Events)
-	d := drawing{timelines: timeline.New(in, w, faults), shares: clientShares(in, w)}
-	figures := append(d.timelines.Figures(), percentilesFigure(in, w), overTimeFigure(in, w, faults),
-		throughputFigure(in, w, faults))
+	d := drawing{timelines: timeline.New(in, faults), shares: clientShares(in)}
+	figures := append(d.timelines.Figures(), percentilesFigure(in), overTimeFigure(in, faults),
+		throughputFigure(in, faults))
 	return append(figures, clientFigures(d.shares)...), d
 }
 
@@ -179,8 +177,8 @@ func Live(in result.Input) (all []chart.Picture) {
 	if len(in.Acquisitions) == 0 {
 		return nil
 	}
-	w, faults := measure.MeasuredWindow(in.Events), measure.FaultSpans(in.Events)
-	whole := timeline.NewOverview(in, w, faults, nil)
+	end, faults := in.Window.End, measure.FaultSpans(in.Events)
+	whole := timeline.NewOverview(in, faults, nil)
 	whole.File = timeline.OverviewName
 	if _, ended := in.Events.First(history.OpEnd); !ended {
 		whole.Title = "The run so far: who held, faults, and gaps without progress"
@@ -188,9 +186,9 @@ func Live(in result.Input) (all []chart.Picture) {
 	last := slices.MaxFunc(in.Acquisitions, func(a, b history.Acquisition) int {
 		return cmp.Compare(a.Invoked, b.Invoked)
 	})
-	s := timeline.Scene{Span: measure.Span{From: max(0, w.End-lastSeconds), To: max(w.End, 1)}, Lock: last.Lock,
+	s := timeline.Scene{Span: measure.Span{From: max(0, end-lastSeconds), To: max(end, 1)}, Lock: last.Lock,
 		Title: "The last two seconds of " + last.Lock}
-	latest := timeline.Of(in, w, faults, []timeline.Scene{s})[0]
+	latest := timeline.Of(in, faults, []timeline.Scene{s})[0]
 	latest.File = "latest"
 	return []chart.Picture{whole.Figure().Inline(), latest.Figure().Inline()}
 }

@@ -72,7 +72,7 @@ func TestClientsKeepTheirColours(t *testing.T) {
 	const absent = "c2/0"
 	seen := map[string]color.NRGBA{}
 	for name, in := range map[string]result.Input{"paused": act(false, ""), "fenced": act(true, ""),
-		"without " + absent: act(false, absent), "partial": Judged(broken.Run, check.Report{})} {
+		"without " + absent: act(false, absent), "partial": result.NewInput(broken.Run, check.Report{})} {
 		picture, err := DrawOne(in, Choice{Name: timeline.Name})
 		if err != nil {
 			t.Fatal(err)

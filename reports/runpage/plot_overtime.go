@@ -21,7 +21,7 @@ import (
 )
 
 // overTimeFigure draws every acquire at the time at which it ended: as a dot or, of many, as a heat map.
-func overTimeFigure(in result.Input, w measure.Interval, faults []measure.FaultSpan) chart.Figure {
+func overTimeFigure(in result.Input, faults []measure.FaultSpan) chart.Figure {
 	f := chart.Figure{
 		Name: "latency-over-time", Title: "Acquire latency over time",
 		Caption: "Each dot is one acquire, placed where it was granted, as high as it had waited. " +
@@ -36,7 +36,7 @@ func overTimeFigure(in result.Input, w measure.Interval, faults []measure.FaultS
 		if a.Returned == history.None {
 			continue
 		}
-		at := plotter.XY{X: chart.Seconds(a.Returned), Y: chart.Millis(a.Returned - a.Asked())}
+		at := plotter.XY{X: chart.Seconds(a.Returned), Y: chart.Millis(a.Latency())}
 		if a.Granted() {
 			granted = append(granted, at)
 		} else {
@@ -52,7 +52,7 @@ func overTimeFigure(in result.Input, w measure.Interval, faults []measure.FaultS
 	for _, at := range slices.Concat(granted, refused) {
 		lo, hi = min(lo, at.Y), max(hi, at.Y)
 	}
-	lowest, highest := timeline.RunExtent(in, w)
+	lowest, highest := timeline.RunExtent(in)
 	p.Y.Min, p.Y.Max = chart.FitLog(lo, hi)
 	p.Y.Max *= math.Pow(p.Y.Max/p.Y.Min, 0.18) // room for the names of faults and phases
 	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, chart.LogTime{}

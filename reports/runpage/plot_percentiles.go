@@ -30,7 +30,7 @@ var phaseColors = map[string]struct {
 // percentilesFigure draws every phase's distribution, each as far as its samples reach, because n samples say nothing
 // beyond 1 - 1/n. In an open loop it has the wait as callers feel it, from when an acquisition was due, and the raw
 // one, from when a client asked.
-func percentilesFigure(in result.Input, w measure.Interval) chart.Figure {
+func percentilesFigure(in result.Input) chart.Figure {
 	f := chart.Figure{
 		Name: "latency-percentiles", Title: "Latency by percentile",
 		Caption: "Latency by percentile. Read a line at 99: ninety-nine of a hundred took no longer than that. " +
@@ -38,7 +38,6 @@ func percentilesFigure(in result.Input, w measure.Interval) chart.Figure {
 		Absent: "No operation was completed in the measured window.",
 		Height: 330,
 	}
-	all := measure.Distributions(in.Events, w)
 	p := chart.New("Latency by percentile", "percentile (%)", "time (log scale)")
 	p.Add(chart.Grid{Horizontal: true, Vertical: true})
 	lo, hi, right := math.Inf(1), 0.0, 1.0
@@ -50,7 +49,7 @@ func percentilesFigure(in result.Input, w measure.Interval) chart.Figure {
 			measure.PhaseService: "raw, from when a client asked"}
 	}
 	for _, phase := range phases {
-		r := all[phase]
+		r := in.Latencies[phase]
 		n := r.Hist.TotalCount()
 		if n < 2 {
 			continue

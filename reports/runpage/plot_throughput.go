@@ -16,7 +16,7 @@ import (
 )
 
 // throughputFigure draws grants per second over the whole run.
-func throughputFigure(in result.Input, w measure.Interval, faults []measure.FaultSpan) chart.Figure {
+func throughputFigure(in result.Input, faults []measure.FaultSpan) chart.Figure {
 	f := chart.Figure{
 		Name: "throughput", Title: "Throughput",
 		Caption: "Grants per second over the run. A gap under a shaded fault is the time in which no client got a lock. " +
@@ -24,7 +24,7 @@ func throughputFigure(in result.Input, w measure.Interval, faults []measure.Faul
 		Absent: "Nothing was granted.",
 		Height: 260,
 	}
-	lo, hi := timeline.RunExtent(in, w)
+	lo, hi := timeline.RunExtent(in)
 	bin := binWidth(hi-lo, in.Result.Operations.AcquiredInRun)
 	counts := make([]float64, int(math.Ceil((hi-lo)/bin))+1)
 	n := 0
@@ -66,7 +66,7 @@ func throughputFigure(in result.Input, w measure.Interval, faults []measure.Faul
 	l.LineStyle = draw.LineStyle{Color: chart.Blue, Width: 1.2}
 	p.Add(poly, l)
 	p.Explain(fmt.Sprintf("grants per second, in steps of %s", words.Duration(int64(bin*1e9))), l)
-	if t := in.Result.Throughput.AcquiredPerS; t != nil {
+	if t, w := in.Result.Throughput.AcquiredPerS, in.Window; t != nil {
 		mean, err := plotter.NewLine(plotter.XYs{{X: chart.Seconds(w.From), Y: *t}, {X: chart.Seconds(w.To), Y: *t}})
 		if err == nil {
 			mean.LineStyle = draw.LineStyle{Color: chart.Black, Width: 1.2, Dashes: []vg.Length{5, 3}}

@@ -28,11 +28,7 @@ import (
 var explained = regexp.MustCompile(`</?abbr[^>]*>`)
 
 func Input(run *rundir.Run, facts evidence.Facts) result.Input {
-	return Judged(run, check.Run(run.Events, facts))
-}
-
-func Judged(run *rundir.Run, rep check.Report) result.Input {
-	return result.Input{Run: run, Report: rep, Result: result.Summarize(run, rep)}
+	return result.NewInput(run, check.Run(run.Events, facts))
 }
 
 // closed is a run of the events in a closed loop.
@@ -41,7 +37,7 @@ func closed(events []history.Event) *rundir.Run {
 }
 
 func TestGoldenResult(t *testing.T) {
-	for name, in := range map[string]result.Input{"result.json": Judged(synth.JudgedRun()),
+	for name, in := range map[string]result.Input{"result.json": result.NewInput(synth.JudgedRun()),
 		"result-empty.json": emptyInput()} {
 		b, err := json.MarshalIndent(in.Result, "", "  ")
 		if err != nil {
@@ -97,7 +93,7 @@ func TestResultKeepsItsContract(t *testing.T) {
 func emptyInput() result.Input {
 	run := rundir.Begun(&scenario.Scenario{Name: "nothing", Load: workloads.Load{Arrivals: workloads.Closed}})
 	run.Interrupted = true
-	return Judged(run, check.Report{Verdict: evidence.Unknown})
+	return result.NewInput(run, check.Report{Verdict: evidence.Unknown})
 }
 
 // embedded is what a page consists of besides its text.
@@ -105,7 +101,7 @@ var embedded = regexp.MustCompile(`(?s)(<svg|<style>|<script>).*?(</svg>|</style
 
 func TestGoldenPictureAndPage(t *testing.T) {
 	dir := t.TempDir()
-	in := Judged(synth.JudgedRun())
+	in := result.NewInput(synth.JudgedRun())
 	if err := Render(dir, in); err != nil {
 		t.Fatal(err)
 	}

@@ -7,11 +7,12 @@ import (
 
 	"locklab/harness/check/evidence"
 	"locklab/reports/internal/synth"
+	"locklab/reports/result"
 )
 
 // The page says of each condition whether it was met, and heads a run that was to show damage and did.
 func TestConditionsAreShown(t *testing.T) {
-	in := Judged(synth.JudgedRun())
+	in := result.NewInput(synth.JudgedRun())
 	in.Result.Sometimes = []evidence.ConditionCount{
 		{Condition: "overlap", Means: "two at once", Met: true, Count: new(int64(3))},
 		{Condition: "hold-lost", Means: "a hold was lost", Count: new(int64(0))},

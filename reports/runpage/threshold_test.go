@@ -13,11 +13,11 @@ import (
 
 // The verdicts of thresholds are in the result, in the headline and on the page.
 func TestThresholdsAreShown(t *testing.T) {
-	in := Judged(synth.JudgedRun())
+	in := result.NewInput(synth.JudgedRun())
 	in.Scenario.Thresholds = []scenario.Threshold{
 		{Metric: "overlaps", Op: "==", Limit: 1}, {Metric: "lost_updates", Op: "=="}, {Metric: "stale_accepted", Op: "=="},
 	}
-	in.Result = result.Summarize(in.Run, in.Report)
+	in = result.NewInput(in.Run, in.Report)
 	if in.Result.Verdict != evidence.Fail || len(in.Result.Thresholds) != 3 {
 		t.Errorf("%s, %+v", in.Result.Verdict, in.Result.Thresholds)
 	}
@@ -40,7 +40,7 @@ func TestThresholdsAreShown(t *testing.T) {
 	}
 
 	in.Scenario.Thresholds[0].Metric = "overlap"
-	in.Result = result.Summarize(in.Run, in.Report)
+	in = result.NewInput(in.Run, in.Report)
 	if want := "Unknown whether overlap == 1: there is no such number in " +
 		"result.json."; in.Result.Verdict != evidence.Unknown || !strings.Contains(in.Result.Headline, want) {
 		t.Errorf("%s; no %q in %q", in.Result.Verdict, want, in.Result.Headline)

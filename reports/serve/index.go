@@ -33,8 +33,9 @@ type index struct {
 
 // A page is a report of several runs.
 type page struct {
-	File string // its path below the directory, with slashes
-	Kind string
+	File     string // its path below the directory, with slashes
+	Kind     string
+	Headline string // empty if nothing says it
 }
 
 // kinds are the kinds of reports of several runs, by a file that only they have.
@@ -123,10 +124,13 @@ func (x *index) walk(root *os.Root, dir string, known map[string]*run, levels in
 		if !has(file) {
 			continue
 		}
-		p := page{path.Join(dir, file), "report"}
+		p := page{File: path.Join(dir, file), Kind: "report"}
 		for _, k := range kinds {
 			if has(k.File) {
 				p.Kind = k.Kind
+				var says struct{ Headline string }
+				_ = readJSON(root, path.Join(dir, k.File), &says) // what has no headline is listed without
+				p.Headline = short(untrusted.Line(says.Headline))
 				break
 			}
 		}

@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
+	"locklab/harness/check/evidence"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -147,6 +149,28 @@ func (r *run) Verdict() string {
 	return r.State.Text()
 }
 
+// Reason says in short why nothing is known of the run; empty if something is.
+func (r *run) Reason() string {
+	if r.State != state(result.Inconclusive) {
+		return r.Why
+	}
+	for _, c := range r.Result.Checks {
+		if c.Outcome == evidence.Unknown {
+			return short(words.Upper(result.PlainName(c.Name)) + ": " + c.Summary)
+		}
+	}
+	return short(r.Result.Headline)
+}
+
+// short returns the beginning of a text that is too long for a list, up to a whole word.
+func short(text string) string {
+	if all := []rune(text); len(all) > 200 {
+		begun := string(all[:200])
+		return begun[:max(0, strings.LastIndex(begun, " "))] + "…"
+	}
+	return text
+}
+
 // Class is the class of the verdict's text. A pass that allowed damage is not shown as a sound lock's.
 func (r *run) Class() string {
 	if r.State.Judged() {
@@ -170,12 +194,7 @@ func (r *run) Link() string {
 
 // Summary says how many runs there are.
 func (v listView) Summary() string {
-	runs := func(n int) string {
-		if n == 1 {
-			return "one run"
-		}
-		return fmt.Sprintf("%d runs", n)
-	}
+	runs := func(n int) string { return words.Count(int64(n), "run") }
 	switch {
 	case v.All == 0:
 		return "There are no runs in this directory."

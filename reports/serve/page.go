@@ -30,7 +30,7 @@ var assets = map[string]string{"page.css": string(chart.PageStyle), "serve.css":
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"fileURL": fileURL, "plain": untrusted.Line, "patterns": func() template.HTML { return chart.PagePatterns },
-	"titleEnd": func() string { return titleEnd },
+	"titleEnd": func() string { return titleEnd }, "flags": chart.Flags,
 }).ParseFS(files, "assets/*.tmpl"))
 
 // A frameView is what every page has.

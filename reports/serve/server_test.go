@@ -19,6 +19,7 @@ import (
 	"locklab/harness/check/evidence"
 	"locklab/harness/rundir"
 	"locklab/reports/result"
+	"locklab/reports/words"
 )
 
 // A madeRun is a run directory to make.
@@ -231,6 +232,18 @@ func TestList(t *testing.T) {
 	madeRun{"sweep/points/p/01", "rw", "rw", result.DamageShown, noon.Add(48 * time.Hour), 70, "", ""}.make(t, dir)
 	write(t, filepath.Join(dir, "sweep/report.html"), "<p>sweep")
 	write(t, filepath.Join(dir, "sweep/sweep.json"), "{}")
+	write(t, filepath.Join(dir, "curve/report.html"), "<p>danger")
+	write(t, filepath.Join(dir, "curve/danger.json"), marshal(t, map[string]any{"kind": "x",
+		"headline": "Not measured <i>\x1b (--panels worst). " + strings.Repeat("More of it. ", 50)}))
+	unclear := result.Result{SchemaVersion: 1, Scenario: "unclear", Outcome: result.Inconclusive,
+		Verdict: evidence.Unknown, Headline: "A headline.", Checks: []result.CheckLine{
+			{Name: evidence.Fairness, Outcome: evidence.Pass, Summary: "not this"},
+			{Name: evidence.Effect, Outcome: evidence.Unknown, Summary: "c1 has no record; see --txnlog-dir"},
+			{Name: evidence.ServiceExclusion, Outcome: evidence.Unknown, Summary: "nor this"}}}
+	write(t, filepath.Join(dir, "unclear/result.json"), marshal(t, unclear))
+	unclear.Checks = []result.CheckLine{{Name: evidence.Effect, Outcome: evidence.Pass}}
+	unclear.Headline = "Unknown whether p99 is below 1 ms."
+	write(t, filepath.Join(dir, "limit/result.json"), marshal(t, unclear))
 	write(t, filepath.Join(dir, "bench-mutex/bench.json"), "{}")
 	danger := result.Result{SchemaVersion: 1, Scenario: "danger", Outcome: result.AsExpected, Guard: "fencing", Clients: 5,
 		Checks: []result.CheckLine{{Name: evidence.Effect}}}
@@ -269,16 +282,26 @@ func TestList(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", query, got, want)
 		}
 	}
-	if all := strings.Fields(shown("")); len(all) != 7 {
+	if all := strings.Fields(shown("")); len(all) != 9 {
 		t.Errorf("all runs: %q", all)
 	}
 	_, _, page := get(t, server, "/")
 	for _, want := range []string{`href="/files/one/report.html"`, `href="/live?run=lasts"`,
-		`href="/files/sweep/report.html"`, `href="/files/sweep/points/p/01/result.json"`, "7 runs, the latest first",
+		`href="/files/sweep/report.html"`, `href="/files/sweep/points/p/01/result.json"`, "9 runs, the latest first",
 		`sweep or search: <a href="/files/sweep/report.html"`, `bench: <a href="/files/bench-mutex/bench.json"`,
+		`danger curve: <a href="/files/curve/report.html">curve/report.html</a><small>Not measured &lt;i&gt;\x1b ` +
+			`(<span class="flag">--panels</span> worst). More of it.`, "…</small></li>",
+		words.Upper(result.PlainName(evidence.Effect)) +
+			`: c1 has no record; see <span class="flag">--txnlog-dir</span></small>`,
+		"<small>Unknown whether p99 is below 1 ms.</small>",
 		"Pass, though 106 overlaps were seen", `data-label="guard">fencing</td>`, `data-label="clients">5</td>`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the list lacks %s", want)
+		}
+	}
+	for _, not := range []string{"not this", "nor this", "A headline."} {
+		if strings.Contains(page, not) {
+			t.Errorf("the list says %q", not)
 		}
 	}
 	if strings.Contains(page, `data-label="locks"`) {

@@ -160,7 +160,7 @@ func look(dir string) frame {
 	if err != nil {
 		return frame{Problem: untrusted.Line(err.Error())}
 	}
-	in := result.Input{Run: r, Result: result.Summarize(r, check.Report{Verdict: evidence.Unknown})}
+	in := result.NewInput(r, check.Report{Verdict: evidence.Unknown})
 	untrusted.Lines(&in.Result)
 	f := frame{Phase: phaseOf(r), Numbers: tilesOf(&in.Result), Pictures: runpage.Live(in)}
 	_, f.Ended = r.Events.First(history.OpEnd)

@@ -272,7 +272,8 @@ func has(n int) string {
 //go:embed sweep.html.tmpl
 var pageText string
 
-var page = template.Must(template.New("sweep").Parse(pageText + doc.Template))
+var page = template.Must(template.New("sweep").Funcs(template.FuncMap{"flags": chart.Flags}).
+	Parse(pageText + doc.Template))
 
 // Render draws a sweep's pictures into dir/plots and writes dir/report.html, one file that needs nothing but itself.
 func Render(dir string, s Sweep) error {

@@ -97,6 +97,8 @@ type Setting struct {
 // A Sweep is a sweep in numbers: sweep.json. Pointers are null if the number is not known.
 type Sweep struct {
 	SchemaVersion int `json:"schema_version"`
+	// Headline is all headlines in one line, for lists of sweeps.
+	Headline string `json:"headline"`
 	Header
 	Partial bool `json:"partial"` // runs are missing
 	// Load is the key of the parameter on the x axis of pictures; empty if nothing was varied.
@@ -173,6 +175,7 @@ func Summarize(in Input) Sweep {
 		slices.SortStableFunc(s.Series[i].Points, func(a, b Point) int { return cmp.Compare(a.Load, b.Load) })
 	}
 	s.ranOut()
+	s.Headline = strings.Join(s.Headlines(), " ")
 	return s
 }
 

@@ -34,8 +34,8 @@ var shareLevels = [...]struct{ most, strength float64 }{{0.05, 0.4}, {0.25, 0.7}
 
 // NewOverview returns a timeline of a whole run: who held locks how much of the time, all faults, and the gaps without
 // progress. It is for a run that has several parts to show.
-func NewOverview(in result.Input, w measure.Interval, faults []measure.FaultSpan, parts []Timeline) Timeline {
-	from, to := RunExtent(in, w)
+func NewOverview(in result.Input, faults []measure.FaultSpan, parts []Timeline) Timeline {
+	from, to := RunExtent(in)
 	t := Timeline{Scene: Scene{Span: measure.Span{From: int64(from * 1e9), To: int64(to * 1e9)},
 		Title: "The whole run: who held, faults, and gaps without progress"}, Faults: faults,
 		colors: NewPalette(in), Modes: map[history.Mode]bool{}}
@@ -120,15 +120,15 @@ func (o *overview) longestGap() string {
 }
 
 // RunExtent is the x axis of pictures of the whole run: from the first attempt to the last event, in seconds.
-func RunExtent(in result.Input, w measure.Interval) (lo, hi float64) {
-	first := w.End
+func RunExtent(in result.Input) (lo, hi float64) {
+	first := in.Window.End
 	for i := range in.Acquisitions {
 		first = min(first, in.Acquisitions[i].Invoked)
 	}
-	if w.Measured {
-		first = min(first, w.From)
+	if in.Window.Measured {
+		first = min(first, in.Window.From)
 	}
-	lo, hi = chart.Seconds(first), chart.Seconds(w.End)
+	lo, hi = chart.Seconds(first), chart.Seconds(in.Window.End)
 	if hi <= lo {
 		hi = lo + 1
 	}

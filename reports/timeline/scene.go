@@ -40,9 +40,9 @@ const maxParts = 8
 // each pattern of findings that no fault explains. A scenario with faults of its own choice is about one finding, which
 // leads, and no fault of the same kind and target has a part besides. Nothing leads among random faults. Without grants
 // and findings there is no scene.
-func chooseScenes(in result.Input, w measure.Interval, faults []measure.FaultSpan) (all scenes) {
+func chooseScenes(in result.Input, faults []measure.FaultSpan) (all scenes) {
 	byLock := history.Grants(in.Events)
-	lead, ok := chooseScene(in, w, faults, byLock)
+	lead, ok := chooseScene(in, faults, byLock)
 	if !ok {
 		return all
 	}
@@ -64,7 +64,7 @@ func chooseScenes(in result.Input, w measure.Interval, faults []measure.FaultSpa
 	if all.Lead != nil && lead.Fault != nil {
 		labels[lead.Fault.Label()] = true
 	}
-	standing := gaps(in.Acquisitions, measure.Span{To: w.End})
+	standing := gaps(in.Acquisitions, measure.Span{To: in.Window.End})
 	for i := range faults {
 		if f := &faults[i]; all.Lead == nil || !labels[f.Label()] {
 			labels[f.Label()] = true
@@ -127,8 +127,7 @@ func unexplained(report check.Report, faults []measure.FaultSpan) (all []foundBy
 
 // chooseScene chooses the most interesting scene: the finding that the run is about, else the first fault, else the
 // first holds of the measured window. ok is false if the run has no grants and nothing was found.
-func chooseScene(in result.Input, w measure.Interval, faults []measure.FaultSpan,
-	byLock [][]*history.Acquisition) (s Scene, ok bool) {
+func chooseScene(in result.Input, faults []measure.FaultSpan, byLock [][]*history.Acquisition) (s Scene, ok bool) {
 	name, f := featured(in)
 	switch {
 	case f != nil && result.IsOverlap(f):
@@ -140,9 +139,9 @@ func chooseScene(in result.Input, w measure.Interval, faults []measure.FaultSpan
 		return s, false
 	}
 	if len(faults) > 0 {
-		return faultScene(in, byLock, &faults[0], gaps(in.Acquisitions, measure.Span{To: w.End})), true
+		return faultScene(in, byLock, &faults[0], gaps(in.Acquisitions, measure.Span{To: in.Window.End})), true
 	}
-	return firstHolds(busiest(byLock), w), true
+	return firstHolds(busiest(byLock), in.Window), true
 }
 
 // busiest returns the grants of the lock that has the most.

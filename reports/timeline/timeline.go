@@ -84,16 +84,16 @@ type Timelines struct {
 	Left int        // how many faults and findings have none
 }
 
-func New(in result.Input, w measure.Interval, faults []measure.FaultSpan) (ts Timelines) {
-	chosen := chooseScenes(in, w, faults)
+func New(in result.Input, faults []measure.FaultSpan) (ts Timelines) {
+	chosen := chooseScenes(in, faults)
 	all := slices.Clone(chosen.Parts)
 	if chosen.Lead != nil {
 		all = append([]Scene{*chosen.Lead}, all...)
 	}
 	for i := range all {
-		all[i].To = min(all[i].To, max(w.End, all[i].From+1e6))
+		all[i].To = min(all[i].To, max(in.Window.End, all[i].From+1e6))
 	}
-	for i, t := range Of(in, w, faults, all) {
+	for i, t := range Of(in, faults, all) {
 		t.File = Name
 		if t.part = i + 1 - (len(all) - len(chosen.Parts)); t.part > 0 {
 			t.File, t.Title = partName(t.part), fmt.Sprintf("%d: %s", t.part, t.Title)
@@ -102,7 +102,7 @@ func New(in result.Input, w measure.Interval, faults []measure.FaultSpan) (ts Ti
 	}
 	granted := slices.ContainsFunc(in.Acquisitions, func(a history.Acquisition) bool { return a.Granted() })
 	if granted && (len(faults) > 1 || len(chosen.Parts) > 0) {
-		o := NewOverview(in, w, faults, ts.All)
+		o := NewOverview(in, faults, ts.All)
 		o.File = OverviewName
 		at := 1
 		if chosen.Lead == nil {
@@ -115,7 +115,7 @@ func New(in result.Input, w measure.Interval, faults []measure.FaultSpan) (ts Ti
 }
 
 // Of returns the timelines of scenes.
-func Of(in result.Input, w measure.Interval, faults []measure.FaultSpan, scenes []Scene) (all []Timeline) {
+func Of(in result.Input, faults []measure.FaultSpan, scenes []Scene) (all []Timeline) {
 	colors, ends := NewPalette(in), newBeliefs(in)
 	used := accesses(in, scenes)
 	for i, s := range scenes {
@@ -126,11 +126,11 @@ func Of(in result.Input, w measure.Interval, faults []measure.FaultSpan, scenes 
 				t.Faults = append(t.Faults, f)
 			}
 		}
-		t.fillLanes(in, w, ends)
-		if t.Held = servedSpans(in.Report, s.Lock, s.Span, w.End); t.Held != nil {
+		t.fillLanes(in, ends)
+		if t.Held = servedSpans(in.Report, s.Lock, s.Span, in.Window.End); t.Held != nil {
 			t.HeldErr = in.Report.ServerHolds.Err
 			t.HeldBy = "(their logs, ±" + words.Duration(t.HeldErr) + ")"
-		} else if t.Held = heldSpans(in.Events, s.Lock, s.Span, w.End,
+		} else if t.Held = heldSpans(in.Events, s.Lock, s.Span, in.Window.End,
 			sessionOwners(in.Events, in.Acquisitions)); t.Held != nil {
 			t.HeldBy = "(an observer's watch)"
 		}
@@ -150,7 +150,8 @@ const (
 func partName(n int) string { return fmt.Sprintf("timeline-%d", n) }
 
 // fillLanes chooses the clients that get a row, and fills the rows with what they did.
-func (t *Timeline) fillLanes(in result.Input, w measure.Interval, b history.Beliefs) {
+func (t *Timeline) fillLanes(in result.Input, b history.Beliefs) {
+	end := in.Window.End
 	var took []*history.Acquisition
 	first := map[string]int64{}
 	for i := range in.Acquisitions {
@@ -158,7 +159,7 @@ func (t *Timeline) fillLanes(in result.Input, w measure.Interval, b history.Beli
 		if a.Lock != t.Lock || a.Invoked >= t.To {
 			continue
 		}
-		until := w.End
+		until := end
 		if a.Granted() {
 			until = b.BelievedUntil(a)
 			if unsure(b, a) {
@@ -173,12 +174,12 @@ func (t *Timeline) fillLanes(in result.Input, w measure.Interval, b history.Beli
 		took = append(took, a)
 		// If there are too many clients, those that were granted first from the turning point on have a row, then those
 		// that held only before, and then those that never did.
-		at := 2*w.End + a.Invoked
+		at := 2*end + a.Invoked
 		switch {
 		case a.Granted() && a.Returned < t.To && a.Returned >= t.Anchor():
 			at = a.Returned
 		case a.Granted() && a.Returned < t.To:
-			at = w.End + a.Returned
+			at = end + a.Returned
 		}
 		if v, known := first[a.Client]; !known || at < v {
 			first[a.Client] = at
@@ -239,7 +240,7 @@ func (t *Timeline) fillLanes(in result.Input, w measure.Interval, b history.Beli
 		} else if a.Returned != history.None {
 			l.Waits = append(l.Waits, measure.Span{From: a.Invoked, To: a.Returned})
 		} else {
-			l.Waits = append(l.Waits, measure.Span{From: a.Invoked, To: w.End})
+			l.Waits = append(l.Waits, measure.Span{From: a.Invoked, To: end})
 		}
 	}
 	if words.Value(in.Result.Safety.Overlaps) > 0 {

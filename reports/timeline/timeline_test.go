@@ -21,13 +21,12 @@ import (
 )
 
 func inputOf(run *rundir.Run, facts evidence.Facts) result.Input {
-	rep := check.Run(run.Events, facts)
-	return result.Input{Run: run, Report: rep, Result: result.Summarize(run, rep)}
+	return result.NewInput(run, check.Run(run.Events, facts))
 }
 
 func timelineOf(t *testing.T, in result.Input) Timeline {
 	t.Helper()
-	ts := New(in, measure.MeasuredWindow(in.Events), measure.FaultSpans(in.Events))
+	ts := New(in, measure.FaultSpans(in.Events))
 	if len(ts.All) != 1 {
 		t.Fatalf("%d timelines, want one", len(ts.All))
 	}
@@ -95,8 +94,7 @@ func TestTimelineOfARefusedWrite(t *testing.T) {
 // A run with several faults has an overview and a timeline for each, as long as its effect lasted.
 func TestTimelinesOfFaults(t *testing.T) {
 	in := inputOf(synth.BusyRun(64, 20, true))
-	w, faults := measure.MeasuredWindow(in.Events), measure.FaultSpans(in.Events)
-	ts := New(in, w, faults)
+	ts := New(in, measure.FaultSpans(in.Events))
 	if len(ts.All) != 3 || ts.Left != 0 || ts.All[0].File != "timeline" || ts.All[1].File != "timeline-1" ||
 		ts.All[2].File != "timeline-2" {
 		t.Fatalf("%d timelines and %d left, want an overview, the kill's and the partition's", len(ts.All), ts.Left)
@@ -212,7 +210,7 @@ func TestTimelineShowsAWriteAfterTheLoss(t *testing.T) {
 
 // found returns the timeline of what liveness found; false if there is none.
 func found(in result.Input) (Timeline, bool) {
-	all := New(in, measure.MeasuredWindow(in.Events), measure.FaultSpans(in.Events)).All
+	all := New(in, measure.FaultSpans(in.Events)).All
 	i := slices.IndexFunc(all, func(tl Timeline) bool {
 		return strings.HasSuffix(tl.Title, "What liveness found on "+synth.TheLock+": slow hand off")
 	})

@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"hash/fnv"
-	"math/rand/v2"
 	"time"
 
 	"locklab/harness/history"
@@ -93,7 +91,7 @@ func (c *client) pass(ctx context.Context, h *claims.Hold, first bool, over func
 func (c *client) dwell(ctx context.Context, h *claims.Hold) (bool, error) {
 	left := c.p.cfg.Hold.Draw(c.rand)
 	if fault := c.p.triggers.armedAt(control.WithinHold); fault != "" {
-		before := time.Duration(instantOf(c.p.cfg.Seed, fault) * float64(left))
+		before := time.Duration(control.InstantOf(c.p.cfg.Seed, fault) * float64(left))
 		if !sleep(ctx, before) {
 			return false, nil
 		}
@@ -103,13 +101,6 @@ func (c *client) dwell(ctx context.Context, h *claims.Hold) (bool, error) {
 		left -= before
 	}
 	return sleep(ctx, left), nil
-}
-
-// instantOf draws when a fault strikes, as a share of the time in which it may strike.
-func instantOf(seed uint64, fault string) float64 {
-	name := fnv.New64a()
-	name.Write([]byte(fault))
-	return rand.New(rand.NewPCG(seed, name.Sum64())).Float64()
 }
 
 // element is what a hold appends, once to each of its lists: never used twice, unless a process is started again

@@ -172,7 +172,7 @@ func (sim simulation) run(t *testing.T) result.Result {
 	if sim.cfg.open() {
 		run.Scenario.Arrivals = sim.cfg.Arrivals
 	}
-	return result.Summarize(&run, check.Report{})
+	return result.NewInput(&run, check.Report{}).Result
 }
 
 // contendHeld lets one client contend, and makes the dispatcher wait for it.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
 	"net/netip"
 	"time"
 
@@ -228,3 +230,10 @@ const BetweenReads = "between-reads"
 // WithinHold is an instant of the time for which a client holds on between its accesses, from the seed and the fault's
 // name.
 const WithinHold = "within-hold"
+
+// InstantOf draws at which share of its hold a fault strikes that is armed at [WithinHold].
+func InstantOf(seed uint64, fault string) float64 {
+	name := fnv.New64a()
+	name.Write([]byte(fault))
+	return rand.New(rand.NewPCG(seed, name.Sum64())).Float64()
+}

@@ -68,7 +68,7 @@ var All = []Guard{
 		Is:         "Before each access the client checks that the servers cannot have expired its session yet.",
 		Protects:   "The client keeps a clock that ends its hold before the servers can have expired its session.",
 		Costs:      "Heartbeats, each of which is a write to ZooKeeper. Some holds end early.",
-		Passes:     "A client that is stopped between the check and the access.",
+		Passes:     "A client that is stopped between the check and the access, or on a suspended machine.",
 		over:       func(h *recipes.Hold) bool { return !h.Valid() },
 		LeaseClock: true,
 		refusals:   noLeaseClock,

@@ -36,7 +36,7 @@ func newMutex(s *recipes.Session, path string, _ *Client, queued func(int)) (mod
 var leader = Recipe{
 	Name: "leader",
 	About: "An election. Candidates queue as those of `mutex` and of Curator's `LeaderSelector`, so they can be mixed; " +
-		"a term is a hold. Give the workload a `term`, and the leader works until it has lost the lock.",
+		"a term is a hold. With a `term`, a leader works that long unless it loses the lock.",
 	Workloads: []string{workloads.Mutex},
 	Layout:    nodes.LayoutQueue,
 	Promises:  sound,

@@ -2,12 +2,32 @@ package lock
 
 import (
 	"context"
+	"strings"
 
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 	"locklab/recipes"
+	"locklab/recipes/curator"
 	"locklab/workloads"
 )
+
+// versionMark stands between the name of one of Curator's locks and the version of Curator.
+const versionMark = "@"
+
+// Versions returns the names by which a lock of Curator's is asked for in each version that can be had; none of another
+// recipe.
+func (r Recipe) Versions() (names []string) {
+	if !strings.HasPrefix(r.Name, "curator-") {
+		return nil
+	}
+	for _, version := range curator.Versions {
+		names = append(names, r.Unversioned()+versionMark+version)
+	}
+	return names
+}
+
+// Unversioned returns the recipe's name without the version of Curator.
+func (r Recipe) Unversioned() string { return strings.TrimSuffix(r.Name, versionMark+r.Version) }
 
 // byCommand is why a transaction cannot check the holds of a command.
 const byCommand = "is a command with a session of its own, in which nothing can be written for it"

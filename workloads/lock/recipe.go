@@ -9,8 +9,9 @@ import (
 
 // A Recipe describes a lock algorithm: what it can be used for, what it promises, and how it is opened.
 type Recipe struct {
-	Name  string
-	About string // what it is, for the manual
+	Name    string
+	Version string // of Curator; empty if it is another's lock, or any version will do
+	About   string // what it is, for the manual
 	// Workloads are the workloads that it serves.
 	Workloads []string
 	// Layout says by which znodes its clients see each other. Only recipes with the same layout can be mixed, because

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/recipes/curator"
 	"locklab/workloads"
 )
 
@@ -43,16 +44,22 @@ var table = withControls([]Recipe{
 // All returns every recipe but commands.
 func All() []Recipe { return slices.Clone(table) }
 
-// Find returns the recipe of that name. All that is known of a command is that it should be exclusive.
+// Find returns the recipe of that name, which is that of one version of Curator if it ends as curator-mutex@5.7.1 does.
+// All that is known of a command is that it should be exclusive.
 func Find(name string) (Recipe, bool) {
 	if strings.HasPrefix(name, ExecPrefix) {
 		return Command(name, ""), true
 	}
-	i := slices.IndexFunc(table, func(r Recipe) bool { return r.Name == name })
+	plain, version, versioned := strings.Cut(name, versionMark)
+	i := slices.IndexFunc(table, func(r Recipe) bool { return r.Name == plain })
 	if i < 0 {
 		return Recipe{}, false
 	}
-	return table[i], true
+	r := table[i]
+	if versioned {
+		r.Name, r.Version, r.LeakyDowngrade = name, version, r.LeakyDowngrade && curator.LeaksDowngrades(version)
+	}
+	return r, !versioned || slices.Contains(r.Versions(), name)
 }
 
 // FindAll returns the recipes whose names a mix lists. It leaves out names that no recipe has.
@@ -85,6 +92,10 @@ func Names() []string { return names(table) }
 
 // Closest returns the names that an unknown name may have been meant as.
 func Closest(name string) []string {
+	plain, _, _ := strings.Cut(name, versionMark)
+	if r, ok := Find(plain); ok && len(r.Versions()) > 0 {
+		return r.Versions()
+	}
 	return slices.DeleteFunc(Names(), func(n string) bool { return IsControl(n) != IsControl(name) })
 }
 

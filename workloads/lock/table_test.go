@@ -46,6 +46,25 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// A lock of Curator's can be asked for in one version. What was mended in it is promised.
+func TestVersions(t *testing.T) {
+	for name, leaks := range map[string]bool{"curator-rw": true, "curator-rw@5.4.0": true, "curator-rw@5.7.1": false} {
+		r, ok := Find(name)
+		if !ok || r.Name != name || r.Unversioned() != "curator-rw" || r.LeakyDowngrade != leaks || !r.Foreign ||
+			!slices.Equal(r.Versions(), []string{"curator-rw@5.7.1", "curator-rw@5.4.0"}) {
+			t.Errorf("%s: %+v, %t, versions %v", name, r, ok, r.Versions())
+		}
+	}
+	for _, name := range []string{"curator-rw@5.9.0", "curator-rw@", "mutex@5.7.1", "@5.7.1", "curator-rw@5.7.1@5.7.1"} {
+		if r, ok := Find(name); ok {
+			t.Errorf("%s is %+v", name, r)
+		}
+	}
+	if got := Closest("curator-rw@5.9.0"); !slices.Equal(got, []string{"curator-rw@5.7.1", "curator-rw@5.4.0"}) {
+		t.Errorf("close to a version that cannot be had: %v", got)
+	}
+}
+
 // There is a control for each lock of package broken. It has the properties of the sound recipe: it serves the same
 // workload, and has the same layout and the same view.
 func TestControlsAreTheBrokenLocks(t *testing.T) {

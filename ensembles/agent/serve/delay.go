@@ -21,13 +21,21 @@ import (
 type delays struct {
 	ruleset[agent.Delay]
 	changed chan struct{} // closed and replaced at every change of the delays
-	relays  map[netip.AddrPort]*relay
+	relays  map[relayKey]*relay
 	// netem makes the kernel replace delays by others, by peer.
 	netem func(old, next map[netip.Addr]agent.Delay) error
 }
 
+// A relayKey tells relays apart. Those that are far hold back by their round trip, and the others by the delays in
+// force.
+type relayKey struct {
+	to        netip.AddrPort
+	far       bool
+	roundTrip time.Duration
+}
+
 func newDelays(rec *history.Recorder) *delays {
-	d := &delays{changed: make(chan struct{}), relays: map[netip.AddrPort]*relay{}, netem: setNetem}
+	d := &delays{changed: make(chan struct{}), relays: map[relayKey]*relay{}, netem: setNetem}
 	d.ruleset = ruleset[agent.Delay]{rec: rec, apply: d.apply}
 	return d
 }
@@ -42,13 +50,19 @@ func (d *delays) relay(ctx context.Context, q agent.RelayRequest) (agent.RelayRe
 	if !q.To.Addr().Is4() || q.To.Port() == 0 {
 		return agent.RelayResult{}, fmt.Errorf("relay: %v is not an IPv4 address with a port", q.To)
 	}
-	r := d.relays[q.To]
+	key := relayKey{to: q.To}
+	if q.RoundTrip != nil {
+		if key.far, key.roundTrip = true, *q.RoundTrip; key.roundTrip < 0 || key.roundTrip > maxLatency {
+			return agent.RelayResult{}, fmt.Errorf("relay: round trip of %v, want 0 to %v", key.roundTrip, maxLatency)
+		}
+	}
+	r := d.relays[key]
 	if r == nil {
 		var err error
-		if r, err = newRelay(ctx, q.To, d, q.Seed); err != nil {
+		if r, err = newRelay(ctx, key, d, q.Seed); err != nil {
 			return agent.RelayResult{}, fmt.Errorf("relay: %w", err)
 		}
-		d.relays[q.To] = r
+		d.relays[key] = r
 	}
 	return agent.RelayResult{Address: r.address()}, nil
 }
@@ -109,10 +123,10 @@ func (d *delays) kernels(all map[string]agent.Delay) map[netip.Addr]agent.Delay 
 	return sums
 }
 
-// relayed reports whether a relay leads to the peer. d.mu is held.
+// relayed reports whether a relay leads to the peer on which delays act. d.mu is held.
 func (d *delays) relayed(peer netip.Addr) bool {
-	for to := range d.relays {
-		if to.Addr() == peer {
+	for k := range d.relays {
+		if !k.far && k.to.Addr() == peer {
 			return true
 		}
 	}

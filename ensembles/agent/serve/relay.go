@@ -15,15 +15,16 @@ import (
 )
 
 // A relay passes TCP connections from a port of the host's loopback on to a server and holds back the data in each
-// direction by the delays in force. It adds latency where the kernel has no netem. Ends and resets of connections pass
-// as such, in order with the data.
+// direction by the delays in force, or by half of its own round trip. It adds latency where the kernel has no netem.
+// Ends and resets of connections pass as such, in order with the data.
 type relay struct {
-	to       netip.AddrPort
+	relayKey
 	listener net.Listener
 	delays   *delays
 	seed     uint64
 	made     atomic.Uint64 // connections
 	end      context.CancelFunc
+	ended    <-chan struct{}
 	open     sync.WaitGroup
 }
 
@@ -33,14 +34,13 @@ const (
 	relayChunks = 64
 )
 
-func newRelay(ctx context.Context, to netip.AddrPort, d *delays, seed uint64) (*relay, error) {
+func newRelay(ctx context.Context, key relayKey, d *delays, seed uint64) (*relay, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	r := &relay{to: to, listener: l, delays: d, seed: seed}
 	life, end := context.WithCancel(context.Background())
-	r.end = end
+	r := &relay{relayKey: key, listener: l, delays: d, seed: seed, end: end, ended: life.Done()}
 	r.open.Go(func() { reach.Relay(life, l, r.pass) })
 	return r, nil
 }
@@ -114,7 +114,10 @@ func (r *relay) pump(dst, src *net.TCPConn, stream uint64) {
 		}
 	})
 	for c := range queue {
-		r.delays.wait(r.to.Addr(), c.at, c.draw)
+		if !r.wait(c) {
+			abortBoth(dst, src)
+			break
+		}
 		if c.end != nil {
 			if errors.Is(c.end, io.EOF) {
 				_ = dst.CloseWrite()
@@ -130,6 +133,22 @@ func (r *relay) pump(dst, src *net.TCPConn, stream uint64) {
 	}
 	close(gone)
 	wg.Wait()
+}
+
+// wait returns when a chunk may pass, and whether it ever may: what a far relay holds back when it ends is lost.
+func (r *relay) wait(c chunk) bool {
+	if !r.far {
+		r.delays.wait(r.to.Addr(), c.at, c.draw)
+		return true
+	}
+	if left := time.Until(c.at.Add((r.roundTrip + 1) / 2)); left > 0 {
+		select {
+		case <-time.After(left):
+		case <-r.ended:
+			return false
+		}
+	}
+	return true
 }
 
 // abortBoth resets two connections, one of which broke.

@@ -119,6 +119,76 @@ func TestARelayDelaysEachWay(t *testing.T) {
 	}
 }
 
+// A relay to a server far away adds its round trip, whatever delays come and go. The relay beside it, to the same
+// server, does not. An agent that ends does not wait for what is held back.
+func TestARelayIsFar(t *testing.T) {
+	d, l, near := relayTo(t)
+	to := netip.MustParseAddrPort(l.Addr().String())
+	far := func(roundTrip time.Duration) netip.AddrPort {
+		t.Helper()
+		r, err := d.relay(t.Context(), agent.RelayRequest{To: to, RoundTrip: &roundTrip})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Address
+	}
+	const added = 60 * time.Millisecond
+	at, none := far(added), far(0)
+	if at == near || none == near || at == none || far(added) != at {
+		t.Errorf("relays at %v, %v and %v, and then %v", near, none, at, far(added))
+	}
+	trip := func(at netip.AddrPort) (least time.Duration) {
+		t.Helper()
+		client, server := through(t, l, at)
+		defer client.Close()
+		go io.Copy(server, server)
+		for range 5 { // a busy machine delays some round trips, but not all
+			begun := time.Now()
+			if _, err := client.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.ReadFull(client, make([]byte, 1)); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begun); least == 0 || took < least {
+				least = took
+			}
+		}
+		return least
+	}
+	if _, err := d.delay(agent.Delay{ID: "f1", Peers: []netip.Addr{host1}, Latency: time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if took := trip(at); took < added || took > time.Second {
+		t.Errorf("far, during a delay: %v", took)
+	}
+	if _, err := d.clear(""); err != nil {
+		t.Fatal(err)
+	}
+	if took := trip(at); took < added {
+		t.Errorf("far, once delays are cleared: %v", took)
+	}
+	if a, b := trip(near), trip(none); a > added || b > added {
+		t.Errorf("near: %v and %v", a, b)
+	}
+	if len(d.inForce()) > 0 || d.has("") {
+		t.Errorf("rules: %v", d.inForce())
+	}
+	if _, err := d.relay(t.Context(), agent.RelayRequest{To: to, RoundTrip: new(-time.Second)}); err == nil {
+		t.Error("a round trip of less than nothing was accepted")
+	}
+	client, server := through(t, l, far(maxLatency))
+	if _, err := client.Write([]byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.end(); err != nil {
+		t.Error(err)
+	}
+	if n, err := server.Read(make([]byte, 1)); err == nil {
+		t.Errorf("%d bytes arrived minutes early", n)
+	}
+}
+
 func TestARelayPassesEnds(t *testing.T) {
 	_, l, at := relayTo(t)
 	t.Run("half close", func(t *testing.T) {

@@ -62,6 +62,7 @@ type Oddity struct {
 	Session int64
 	Path    string
 	What    string
+	Earlier int64 // the transaction that it contradicts; 0 if that is not one
 }
 
 func (o Oddity) String() string { return fmt.Sprintf("zxid 0x%x: %s", uint64(o.Zxid), o.What) }
@@ -147,9 +148,10 @@ func (h *History) Add(t *txnlog.Txn) {
 	}
 }
 
-func (h *History) odd(t *txnlog.Txn, path, format string, args ...any) {
+func (h *History) odd(t *txnlog.Txn, path, format string, args ...any) *Oddity {
 	what := fmt.Sprintf(format, args...)
 	h.Oddities = append(h.Oddities, Oddity{Zxid: t.Zxid, Session: t.Session, Path: path, What: what})
+	return &h.Oddities[len(h.Oddities)-1]
 }
 
 // session returns the session of a transaction, which may be older than the log.
@@ -190,15 +192,16 @@ func (h *History) closeSession(t *txnlog.Txn) {
 	// The server deletes all other znodes of the session as well, listed or not (DataTree.killSession).
 	for _, p := range sortedKeys(h.owned[t.Session]) {
 		if t.Closes != nil {
-			h.odd(t, p, "the closing of session 0x%x does not list the session's own %s", uint64(t.Session), p)
+			h.odd(t, p, "the closing of session 0x%x does not list the session's own %s", uint64(t.Session),
+				p).Earlier = h.live[p].Czxid
 		}
 		h.end(t, p, txnlog.CloseSession)
 	}
 }
 
 func (h *History) create(t *txnlog.Txn, o *txnlog.Op) {
-	if h.live[o.Path] != nil {
-		h.odd(t, o.Path, "%s is created, but has existed since 0x%x", o.Path, uint64(h.live[o.Path].Czxid))
+	if l := h.live[o.Path]; l != nil {
+		h.odd(t, o.Path, "%s is created, but has existed since 0x%x", o.Path, uint64(l.Czxid)).Earlier = l.Czxid
 		return
 	}
 	l := h.lives.new()
@@ -241,8 +244,11 @@ func (h *History) of(path string) []*Life {
 func (h *History) end(t *txnlog.Txn, path string, cause txnlog.Type) {
 	l := h.live[path]
 	if l == nil {
-		if h.Complete || len(h.of(path)) > 0 {
-			h.odd(t, path, "%s is deleted, but does not exist", path)
+		if before := h.of(path); h.Complete || len(before) > 0 {
+			o := h.odd(t, path, "%s is deleted, but does not exist", path)
+			if n := len(before); n > 0 && before[n-1].End != nil {
+				o.Earlier = before[n-1].End.Zxid
+			}
 			return
 		}
 		l = h.lives.new()

@@ -11,7 +11,8 @@ import (
 // Effects is what the accesses of a run came to.
 type Effects struct {
 	permits int64                                      // how many there are at first; 0 = not known, or none
-	Most    func(lock string, from, until int64) int64 // see [evidence.Digest.mostPermits]
+	Most    func(lock string, from, until int64) int64 // see [evidence.Digest.MostPermits]
+	since   func(*history.Event) int64                 // see [evidence.Digest.GrantedSince]
 
 	Locks                                         map[string]*LockEffect
 	used, recorded, tokens, reads, permitted      bool
@@ -36,6 +37,7 @@ type Effects struct {
 	notices                                       map[loss]int64            // when clients learned of losses
 	calls                                         map[string]*history.Event // by client: its latest write
 	unsent                                        map[writeCall]bool        // see [unsentWrites]
+	restarted                                     map[string]bool           // the processes that were started again
 	findings                                      []evidence.Finding
 	shown                                         map[evidence.Kind]int // findings by kind
 
@@ -60,7 +62,6 @@ type LockEffect struct {
 	seen      map[holdKey]*history.Event // the first read of each read hold
 	uses      map[holdKey]*use           // of permits
 	sections  map[holdKey]*use           // of holds that exclude others and have no token
-	called    map[calledKey]int64        // when permits were asked for, by client and number
 	ends      holdEnds
 
 	// Where ZooKeeper keeps the counter:
@@ -141,7 +142,6 @@ func (x *Effects) of(lock string) *LockEffect {
 		l = &LockEffect{
 			seen:     map[holdKey]*history.Event{},
 			uses:     map[holdKey]*use{},
-			called:   map[calledKey]int64{},
 			sections: map[holdKey]*use{},
 			ends:     holdEnds{},
 			granted:  map[string]granted{},
@@ -236,8 +236,7 @@ func (x *Effects) refused(l *LockEffect, e *history.Event) {
 			served = fmt.Sprintf("the highest token served%s was %d", bounds, by.Token)
 		}
 		x.find(evidence.KindFalseRejection, e, by, "the %s of %s was refused with token %d, though %s", e.Op, e.Client,
-			e.Token,
-			served)
+			e.Token, served)
 	case e.Op != history.OpExit:
 		x.StaleRejected++
 		finding := x.findStale(evidence.KindStaleRejected, "was refused", e, by, x.callOf(e))
@@ -271,8 +270,7 @@ func (x *Effects) settle(final, versions map[string]int64, whole bool) {
 		if l.acknowledged > l.accepted && whole && !x.zkMulti {
 			x.miscounted += l.acknowledged - l.accepted
 			x.find(evidence.KindAccounting, at, nil, "clients have %d acknowledged writes, the resource's record has %d",
-				l.acknowledged,
-				l.accepted)
+				l.acknowledged, l.accepted)
 		}
 		value, ok := final[lock]
 		switch {

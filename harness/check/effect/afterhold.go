@@ -17,13 +17,24 @@ func (h holdEnds) note(e *history.Event) {
 	keep(h, e.Client, e)
 }
 
-// of is how the hold behind an access had ended before it; nil if it had not, or if the session is not known, because
-// a client that was started again may have used the number before.
-func (h holdEnds) of(e *history.Event) *history.Event {
-	if end := h[e.Client]; end != nil && e.Session != 0 && keyOf(end) == keyOf(e) {
-		return end
+// endOf is how the hold behind an access had ended before it; nil if it had not, or if the session is not known and
+// the client's process was started again, because it may have used the number before.
+func (x *Effects) endOf(l *LockEffect, e *history.Event) *history.Event {
+	end := l.ends[e.Client]
+	if end == nil || keyOf(end) != keyOf(e) || e.Session == 0 && x.restarted[evidence.HostOf(e.Client)] {
+		return nil
 	}
-	return nil
+	return end
+}
+
+// restarted are the processes that were started again.
+func restarted(events *history.Log) map[string]bool {
+	exited, again := map[string]bool{}, map[string]bool{}
+	for _, e := range events.Of(history.OpProcess) {
+		exited[e.Process] = exited[e.Process] || e.ProcessIs(history.ProcessExited)
+		again[e.Process] = exited[e.Process] && (again[e.Process] || e.ProcessIs(history.ProcessStarted))
+	}
+	return again
 }
 
 // ended notes that a client called release, or learned of a loss.
@@ -45,7 +56,7 @@ func (x *Effects) afterHold(l *LockEffect, e *history.Event) {
 	if e.Op == history.OpWrite {
 		made = e.Kind == history.Invoke
 	}
-	end := l.ends.of(e)
+	end := x.endOf(l, e)
 	switch {
 	case !made || e.Op == history.OpExit || e.Access().GivenUp() || x.unsent[writeCall{keyOf(e), e.Lock, e.At}]:
 	case end == nil:
@@ -72,7 +83,7 @@ func (x *Effects) late(l *LockEffect, e *history.Event) bool {
 	if e.Op == history.OpExit {
 		return false
 	}
-	if end := l.ends.of(e); end != nil && x.certainlyBefore(end, e) {
+	if end := x.endOf(l, e); end != nil && x.certainlyBefore(end, e) {
 		if end.Op == history.OpLost {
 			x.lateKnown++
 		} else {

@@ -55,6 +55,12 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 		Locks:   map[string]*LockEffect{},
 		permits: int64(d.Facts.Permits),
 		Most:    d.MostPermits,
+		since: func(e *history.Event) int64 {
+			if a := at(d, e); a != nil {
+				return d.GrantedSince(a)
+			}
+			return 0 // its hold is not recorded
+		},
 		zkMulti: d.Facts.Guard == evidence.GuardZKMulti,
 		lists:   d.Facts.Lists,
 		asks:    d.Facts.Guard != "" && d.Facts.Guard != evidence.GuardNone && !evidence.Promises(d.Facts.Guard),
@@ -64,6 +70,8 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 		calls:   map[string]*history.Event{},
 		unsent:  unsentWrites(d.Events),
 		harms:   evidence.Harms{},
+
+		restarted: restarted(d.Events),
 
 		Apart:      d.Apart,
 		excludes:   d.Facts.Exclusive,

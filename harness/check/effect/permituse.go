@@ -11,30 +11,18 @@ import (
 // A use is the use of the resource under a hold of permits: from the first access that was accepted to the last.
 // Leaving (exit) does not use it.
 type use struct {
-	units  int64
-	called int64 // when the hold was asked for
-	first  *history.Event
-	last   int64 // when the last was
+	units int64
+	first *history.Event
+	last  int64 // when the last was
 }
 
-// A calledKey names an acquisition before its session is known.
-type calledKey struct {
-	client string
-	n      int64
-}
-
-// takes notes that permits were asked for, or granted.
+// takes notes that permits were granted, and the lock of which they were asked for.
 func (x *Effects) takes(e *history.Event) {
 	if e.Mode != history.ModePermit {
 		return
 	}
-	l, k := x.of(e.Lock), calledKey{e.Client, e.Acq}
-	switch e.Kind {
-	case history.Invoke:
-		l.called[k] = e.At
-	case history.OK:
-		l.uses[keyOf(e)] = &use{units: e.Permits(), called: l.called[k]}
-		delete(l.called, k)
+	if l := x.of(e.Lock); e.Kind == history.OK {
+		l.uses[keyOf(e)] = &use{units: e.Permits()}
 	}
 }
 
@@ -56,8 +44,9 @@ func (x *Effects) user(l *LockEffect, e *history.Event) {
 
 // crowd looks for instants at which more permits were in use than there are, and counts the uses that began at one.
 // This is model M4 for use rather than belief. As for belief, the number of permits is one that was in force between
-// the call of the last of these holds and the instant. The use of a holder that never came back ended with its last
-// access, so a guard that refuses stale accesses leaves no crowd, whatever clients believe.
+// the instant since which the last of these holds can have been granted and the use. The use of a holder that never
+// came back ended with its last access, so a guard that refuses stale accesses leaves no crowd, whatever clients
+// believe.
 func (x *Effects) crowd() {
 	if x.permits <= 0 {
 		return
@@ -82,16 +71,21 @@ func (x *Effects) crowdOf(uses []*use) {
 	for _, u := range uses {
 		active = slices.DeleteFunc(active, func(a *use) bool { return a.last < u.first.At })
 		active = append(active, u)
-		var taken, called int64
+		var taken, since int64
 		for _, a := range active {
-			taken, called = taken+a.units, max(called, a.called)
+			taken += a.units
 		}
-		if limit := x.Most(u.first.Lock, called, u.first.At); taken > limit {
+		if taken <= x.Most(u.first.Lock, u.first.At, u.first.At) {
+			continue
+		}
+		for _, a := range active {
+			since = max(since, x.since(a.first))
+		}
+		if limit := x.Most(u.first.Lock, since, u.first.At); taken > limit {
 			x.crowded++
 			x.note(damage{lock: x.of(u.first.Lock), e: u.first, crowd: slices.Clone(active), excess: taken - limit,
 				finding: x.find(evidence.KindCrowded, u.first, active[0].first, "with %s %d permits were in use, of %d",
-					u.first.Client,
-					taken, limit)})
+					u.first.Client, taken, limit)})
 		}
 	}
 }

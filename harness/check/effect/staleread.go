@@ -16,8 +16,7 @@ func (x *Effects) staleRead(l *LockEffect, e *history.Event) {
 	if e.Op == history.OpRead && e.Mode != history.ModePermit && e.Access().Value != newest {
 		x.staleReads++
 		x.find(evidence.KindStaleRead, e, l.lastWrite, "%s read %d, although the newest value was %d", e.Client,
-			e.Access().Value,
-			newest)
+			e.Access().Value, newest)
 	}
 }
 

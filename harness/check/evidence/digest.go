@@ -28,11 +28,11 @@ type Digest struct {
 	ClientHosts  map[string]bool // hosts with a client that recorded something
 	ClientOf     map[history.SessionID]string
 	Hiccups      map[string][]*history.Event           // by process
-	Connections  map[string][]sessionStart             // by client, in order
+	Connections  map[string][]connection               // by client, in order
 	Unconnected  map[string][]Span                     // by client, in order: it told that it had no connection
 	unwatched    map[string]history.Driver             // see [Digest.Driver]
 	ClientsOf    map[history.SessionID]map[string]bool // the clients that share it
-	slots        map[slotKey]history.Slot              // of holds of permits
+	slots        map[eventKey]history.Slot             // of holds of permits
 	permits      map[string]permitCount                // by lock, of semaphores that were resized
 	Transactions *Transactions                         // nil if the servers' logs cannot be used
 	Servers      *evidence                             // nil if they cannot be used to judge single grants
@@ -43,26 +43,11 @@ type Digest struct {
 	stood    Memo[string, []*history.Event]          // see standstills
 	// lastRecorded is the last event of a process before its death; see unrecorded.
 	lastRecorded Memo[death, int64]
-	bySession    struct { // see [Digest.acquisitionsOf]
-		once sync.Once
-		all  map[history.SessionID][]*history.Acquisition
-	}
-	idles struct { // by driver; see [Digest.idle]
-		once sync.Once
-		all  map[string]Spans
-	}
-	bound struct { // see [Digest.clocks]
-		once sync.Once
-		clockBound
-	}
-	unserved struct { // see [Digest.Unserved]
-		once sync.Once
-		all  []Span
-	}
-	skewed struct { // see [Digest.skews]
-		once sync.Once
-		all  []skew
-	}
+	bySession    once[map[history.SessionID][]*history.Acquisition] // see acquisitionsOf
+	idles        once[map[string]Spans]                             // by driver; see idle
+	bound        once[*clockBound]                                  // see [Digest.Clocks]
+	unserved     once[[]Span]                                       // see [Digest.Unserved]
+	skewed       once[[]skew]                                       // see skews
 
 	Conditions []ConditionCount // that the scenario names, once [check.judgeSometimes] has counted them
 
@@ -83,17 +68,12 @@ type LockGrants struct {
 	Grants []*history.Acquisition
 }
 
-// A connection says that a session was connected to a server from some time on.
+// A connection says that a client had a session, which was connected to a server, from some time on.
 type connection struct {
-	at      int64
-	server  string
-	timeout int64 // negotiated, in ns; 0 if not recorded
-}
-
-// A sessionStart says that a client had a session from some time on.
-type sessionStart struct {
 	At      int64
 	Session history.SessionID
+	server  string
+	timeout int64 // negotiated, in ns; 0 if not recorded
 }
 
 func NewDigest(events *history.Log, facts Facts) *Digest {
@@ -104,7 +84,7 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 		ClientHosts: map[string]bool{},
 		ClientOf:    map[history.SessionID]string{},
 		Hiccups:     map[string][]*history.Event{},
-		Connections: map[string][]sessionStart{},
+		Connections: map[string][]connection{},
 		Unconnected: map[string][]Span{}, unwatched: unwatched(events),
 		ClientsOf: map[history.SessionID]map[string]bool{},
 		Measure:   history.None, Closed: history.None, Drain: history.None, Collect: history.None,
@@ -125,9 +105,10 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 				last.Until = min(last.Until, e.At)
 			}
 			change := e.SessionChange()
-			d.sessions[e.Session] = append(d.sessions[e.Session], connection{e.At, change.Server, int64(change.Timeout)})
+			c := connection{e.At, e.Session, change.Server, int64(change.Timeout)}
+			d.sessions[e.Session] = append(d.sessions[e.Session], c)
+			d.Connections[e.Client] = append(d.Connections[e.Client], c)
 			d.has(e.Session, e.Client)
-			d.Connections[e.Client] = append(d.Connections[e.Client], sessionStart{e.At, e.Session})
 		case history.OpHiccup:
 			d.Hiccups[e.Process] = append(d.Hiccups[e.Process], &e)
 		case history.OpPhase:
@@ -172,15 +153,15 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 
 // acquisitionsOf returns the acquisitions of a session.
 func (d *Digest) acquisitionsOf(session history.SessionID) []*history.Acquisition {
-	d.bySession.once.Do(func() {
-		d.bySession.all = map[history.SessionID][]*history.Acquisition{}
+	return d.bySession.of(func() map[history.SessionID][]*history.Acquisition {
+		all := map[history.SessionID][]*history.Acquisition{}
 		for i := range d.Acquisitions {
 			if a := &d.Acquisitions[i]; a.Session != 0 {
-				d.bySession.all[a.Session] = append(d.bySession.all[a.Session], a)
+				all[a.Session] = append(all[a.Session], a)
 			}
 		}
-	})
-	return d.bySession.all[session]
+		return all
+	})[session]
 }
 
 // has notes that a session is that client's.
@@ -207,8 +188,8 @@ func (d *Digest) phase(e *history.Event) {
 	}
 }
 
-// timeout is the session's timeout in ns, 0 if it is not known.
-func (d *Digest) timeout(s history.SessionID) int64 {
+// Timeout is the session's timeout in ns, 0 if it is not known.
+func (d *Digest) Timeout(s history.SessionID) int64 {
 	if d.Facts.SessionTimeout > 0 {
 		return int64(d.Facts.SessionTimeout)
 	}
@@ -220,13 +201,12 @@ func (d *Digest) timeout(s history.SessionID) int64 {
 	return 0
 }
 
-// LongestTimeout is the session timeout that bounds how long the service remembers a dead client, 0 if it is not
-// known.
+// LongestTimeout is the session timeout that bounds how long the service remembers a dead client, 0 if it is not known.
 func (d *Digest) LongestTimeout() int64 {
 	t := int64(d.Facts.SessionTimeout)
 	if t == 0 {
 		for s := range d.sessions {
-			t = max(t, d.timeout(s))
+			t = max(t, d.Timeout(s))
 		}
 	}
 	return t
@@ -236,7 +216,7 @@ func (d *Digest) LongestTimeout() int64 {
 func (d *Digest) ServerAt(s history.SessionID, at int64) string {
 	server := ""
 	for _, c := range d.sessions[s] {
-		if c.at > at {
+		if c.At > at {
 			break
 		}
 		server = c.server
@@ -392,6 +372,17 @@ func Holder(a *history.Acquisition) string {
 		return a.Client
 	}
 	return fmt.Sprintf("%s (token %d)", a.Client, a.Token)
+}
+
+// A once keeps what is found out once, however many goroutines ask for it at the same time.
+type once[V any] struct {
+	sync.Once
+	found V
+}
+
+func (o *once[V]) of(find func() V) V {
+	o.Do(func() { o.found = find() })
+	return o.found
 }
 
 // A Memo keeps what has been found out, by what it is about. Checks that run at the same time share it. The zero value

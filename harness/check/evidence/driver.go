@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -66,8 +67,8 @@ func (d *Digest) idle(a *history.Acquisition) Spans {
 	if driver == "" {
 		return nil
 	}
-	d.idles.once.Do(func() {
-		d.idles.all = map[string]Spans{}
+	return d.idles.of(func() map[string]Spans {
+		all := map[string]Spans{}
 		for driver, answers := range d.answers() {
 			slices.Sort(answers)
 			var idle Spans
@@ -76,10 +77,10 @@ func (d *Digest) idle(a *history.Acquisition) Spans {
 					idle = append(idle, Span{answers[i], at})
 				}
 			}
-			d.idles.all[driver] = idle
+			all[driver] = idle
 		}
-	})
-	return d.idles.all[driver]
+		return all
+	})[driver]
 }
 
 // answers returns when drivers answered, by [Digest.Driver]. An outcome that is not known is none: the client gave up,
@@ -125,7 +126,7 @@ func (d *Digest) PerhapsStood(a *history.Acquisition, from, until int64) (longes
 			longest = part
 		}
 	}
-	if most := int64(d.expiry(d.timeout(a.Session)).Latest()) + d.Slack(); longest.Lasts() > most && d.lived(a, until) {
+	if most := int64(d.expiry(d.Timeout(a.Session)).Latest()) + d.Slack(); longest.Lasts() > most && d.lived(a, until) {
 		longest.From = longest.Until - most
 	}
 	return longest
@@ -147,12 +148,7 @@ func (d *Digest) toldUnseen(a *history.Acquisition, since int64) int64 {
 
 // lived reports whether the servers' logs say that a's session had not ended by an instant.
 func (d *Digest) lived(a *history.Acquisition, at int64) bool {
-	session := a.Session
-	for _, c := range d.Connections[a.Client] {
-		if a.Session == 0 && c.At <= at {
-			session = c.Session
-		}
-	}
+	session := cmp.Or(a.Session, d.sessionAt(a.Client, at))
 	if !d.Transactions.Whole() || d.Transactions.History.Sessions[int64(session)] == nil {
 		return false
 	}

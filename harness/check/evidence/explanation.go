@@ -199,7 +199,7 @@ func (d *Digest) struck(x Explanation, older, newer *history.Acquisition) Explan
 	}
 	from, _ := x.Fault.Effect()
 	x.Text = fmt.Sprintf("%s struck %s before %s was granted it", x.Fault, Length(newer.Returned-from), newer.Client)
-	if t := d.timeout(older.Session); t > 0 {
+	if t := d.Timeout(older.Session); t > 0 {
 		x.Text += fmt.Sprintf(", %.2f of the session timeout", float64(newer.Returned-from)/float64(t))
 	}
 	if x.doubt != "" {

@@ -21,10 +21,8 @@ const (
 	KindLostUnreported        Kind = "lost-unreported"
 )
 
-// Kinds of findings of belief-exclusion.
-const (
-	KindOverlap Kind = "overlap"
-)
+// KindOverlap is the kind of the findings of belief-exclusion.
+const KindOverlap Kind = "overlap"
 
 // Kinds of findings of effect: accesses of outdated holds, and what became of the data.
 const (
@@ -50,10 +48,8 @@ const (
 	KindTokenFell    Kind = "token-fell"
 )
 
-// Kinds of findings of fairness.
-const (
-	KindInversion Kind = "inversion"
-)
+// KindInversion is the kind of the findings of fairness.
+const KindInversion Kind = "inversion"
 
 // Kinds of findings of liveness.
 const (

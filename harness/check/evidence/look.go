@@ -67,15 +67,14 @@ func (u *Unserved) String() string {
 // client, and those in which all servers of an ensemble elsewhere kept writes of the harness waiting. Nothing is
 // demanded of a lock then. They are found once for all checks, which must not change them.
 func (d *Digest) Unserved() []Span {
-	d.unserved.once.Do(func() {
+	return d.unserved.of(func() []Span {
 		all := d.Events.Looks()
 		var times []Span
 		for _, u := range Unserveds(all) {
 			times = append(times, Span{d.lastServed(u.Looks[0].At), min(ServedAfter(&u, all), d.End)})
 		}
-		d.unserved.all = append(times, d.unanswered()...)
+		return append(times, d.unanswered()...)
 	})
-	return d.unserved.all
 }
 
 // unanswered are the times in which each server of an ensemble elsewhere kept a write of the harness waiting for at

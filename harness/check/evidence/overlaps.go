@@ -17,6 +17,8 @@ import (
 type Hold struct {
 	From, Until int64
 	By          *history.Acquisition
+	// Since is the earliest instant at which permits can have been granted, see [Digest.GrantedSince].
+	Since int64
 }
 
 // EachOverlap visits every pair of holds of different clients that overlap and exclude each other (model M3: two reads
@@ -62,8 +64,8 @@ func EachOverlap(holds []Hold, visit func(first, second *Hold)) {
 //
 // The number of permits may change, and a hold outlives a reduction of it. So limit is the highest number that may have
 // been in force from the first of two instants to the second, and a sum is judged at the instants at which the last of
-// its holds can have been granted: since the call of each of them, and until the last of them began. What others held
-// at such an instant was not there to be granted: see [decided].
+// its holds can have been granted: since each of them can, and until the last of them began. What others held at such
+// an instant was not there to be granted: see [decided].
 //
 // An excess begins when a hold begins that brings the sum above the limit; a hold that begins during an excess begins
 // another one. Among the holds that continue then, the newest is the one that the service granted last, by the tokens.
@@ -100,16 +102,11 @@ func EachExcess(
 		if taken <= limit(h.From, h.From) {
 			continue
 		}
-		in, limit := limit(h.From, h.From), decided(limit, active.called(), h.From, holds[:i])
+		in, limit := limit(h.From, h.From), decided(limit, active.since(), h.From, holds[:i])
 		if taken <= limit {
 			continue
 		}
-		newest, until := h, active.within(limit, taken)
-		for _, a := range active {
-			if grantedBefore(newest, a) {
-				newest = a
-			}
-		}
+		newest, until := slices.MaxFunc(active, byGrant), active.within(limit, taken)
 		var lost, there []*Hold
 		for _, a := range active {
 			switch {
@@ -140,15 +137,15 @@ func EachExcess(
 }
 
 // decided is how many permits there can have been for holds of which the last was granted at an instant of
-// [called, from]: those in force then, without those of earlier holds that continued then and ended before from.
-func decided(limit func(from, until int64) int64, called, from int64, earlier []Hold) int64 {
-	most := limit(called, from)
+// [since, from]: those in force then, without those of earlier holds that continued then and ended before from.
+func decided(limit func(from, until int64) int64, since, from int64, earlier []Hold) int64 {
+	most := limit(since, from)
 	if most == limit(from, from) {
 		return most
 	}
-	instants := []int64{called, from}
+	instants := []int64{since, from}
 	for _, h := range earlier {
-		if h.Until > called && h.Until < from {
+		if h.Until > since && h.Until < from {
 			instants = append(instants, h.Until)
 		}
 	}
@@ -166,23 +163,13 @@ func decided(limit func(from, until int64) int64, called, from int64, earlier []
 	return best
 }
 
-// grantedBefore reports whether the service granted a before b: by the tokens, because an acquire can return late, or
-// by the returns if there are no tokens.
-func grantedBefore(a, b *Hold) bool {
-	if a.By.Token != 0 && b.By.Token != 0 && a.By.Token != b.By.Token {
-		return a.By.Token < b.By.Token
-	}
-	return a.From < b.From
-}
-
+// byGrant is the order in which the service granted holds: by the tokens, because an acquire can return late, or by the
+// returns if there are no tokens.
 func byGrant(a, b *Hold) int {
-	switch {
-	case grantedBefore(a, b):
-		return -1
-	case grantedBefore(b, a):
-		return 1
+	if a.By.Token != 0 && b.By.Token != 0 && a.By.Token != b.By.Token {
+		return cmp.Compare(a.By.Token, b.By.Token)
 	}
-	return cmp.Compare(a.By.Client, b.By.Client)
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.By.Client, b.By.Client))
 }
 
 // byUntil is a heap of holds; the first to end is on top.
@@ -199,13 +186,9 @@ func (b *byUntil) Pop() any {
 	return h
 }
 
-// called is when the last of the holds was called for.
-func (b byUntil) called() int64 {
-	last := b[0].By.Invoked
-	for _, h := range b[1:] {
-		last = max(last, h.By.Invoked)
-	}
-	return last
+// since is the earliest instant at which the last of the holds can have been granted.
+func (b byUntil) since() int64 {
+	return slices.MaxFunc(b, func(g, h *Hold) int { return cmp.Compare(g.Since, h.Since) }).Since
 }
 
 // within is when no more than limit of the permits taken are left, if no other hold begins.

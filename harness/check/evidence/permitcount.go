@@ -2,7 +2,9 @@ package evidence
 
 import (
 	"math"
+	"time"
 
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 )
 
@@ -64,6 +66,45 @@ func (d *Digest) MostPermits(lock string, from, until int64) int64 {
 	return int64(d.Facts.Permits)
 }
 
+// GrantedSince is the earliest instant at which a can have been granted permits of a lock whose number of them changed.
+//
+// By the servers' transactions, that is when the last of its leases was created. Where they do not tell, a client
+// decides by what its servers answer. It leaves one that does not answer within 2/3 of its session timeout, and asks
+// the next one again; and if it does not reach that in time, its session is over and its leases are gone. So in calm,
+// a client is told of a grant within [StallBound], as it is of a loss.
+//
+// Otherwise a can have been granted since it was called for: where a fault, a standstill or a lost connection may have
+// made the client begin anew, or nobody would have seen one ([Digest.Driver]); where the timeout is not known; and
+// where the client had to wait for other locks that it took together with this one.
+func (d *Digest) GrantedSince(a *history.Acquisition) int64 {
+	if d.permits[a.Lock] == nil {
+		return a.Invoked // at any instant there are as many
+	}
+	if d.Servers != nil && d.Transactions.Whole() {
+		if w := d.Servers.Proof(a); w.Answer == nodes.Witnessed {
+			at := a.Invoked
+			for _, s := range w.Spans {
+				at = max(at, d.Transactions.Clock.At(s.Created)-d.Transactions.Clock.Err)
+			}
+			return min(at, a.Returned)
+		}
+	}
+	t := d.Timeout(a.Session)
+	since := a.Returned - int64(StallBound(time.Duration(t), d.Facts.Tick)) - d.Slack()
+	if t == 0 || since <= a.Invoked || d.Driver(a) != "" || d.Disturbed(since, a.Returned, a.Process) ||
+		Spans(d.Unconnected[a.Client]).Touches(since, a.Returned) {
+		return a.Invoked
+	}
+	for _, l := range d.Locks {
+		for b := range history.AcquisitionsOf(d.Events, a.Client, l.Lock, a.N) {
+			if b.Lock != a.Lock && b.Process == a.Process {
+				return a.Invoked
+			}
+		}
+	}
+	return since
+}
+
 // FewestPermits is the lowest number of permits that lock had during the run.
 func (d *Digest) FewestPermits(lock string) int64 {
 	fewest := int64(d.Facts.Permits)
@@ -82,25 +123,25 @@ func (d *Digest) BySlot(grants []*history.Acquisition) map[history.Slot][]*histo
 		if a.Mode != history.ModePermit || a.Token == 0 {
 			continue
 		}
-		if slot := d.slots[slotKey{a.Client, a.Lock, a.N, a.Token}]; slot != "" {
+		if slot := d.slots[eventKey{a.Client, a.Lock, a.N, a.Token}]; slot != "" {
 			all[slot] = append(all[slot], a)
 		}
 	}
 	return all
 }
 
-// A slotKey names a hold of permits by what the events of its accesses have.
-type slotKey struct {
+// An eventKey names an acquisition by what its events have, those before the grant without a token.
+type eventKey struct {
 	client, lock string
 	n, token     int64
 }
 
 // slotsOf returns the slot of each hold of permits that made an access.
-func slotsOf(events *history.Log) map[slotKey]history.Slot {
-	slots := map[slotKey]history.Slot{}
+func slotsOf(events *history.Log) map[eventKey]history.Slot {
+	slots := map[eventKey]history.Slot{}
 	for _, e := range events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit) {
 		if slot := e.Access().Slot; slot != "" && e.Token != 0 {
-			slots[slotKey{e.Client, e.Lock, e.Acq, e.Token}] = slot
+			slots[eventKey{e.Client, e.Lock, e.Acq, e.Token}] = slot
 		}
 	}
 	return slots

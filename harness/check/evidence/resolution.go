@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -58,7 +59,7 @@ func (d *Digest) Resolutions() []Resolution {
 	next := map[caller]int64{} // when a client next called for a lock
 	for i := range slices.Backward(d.Acquisitions) {
 		a := &d.Acquisitions[i]
-		tried := attempts[attemptOf{a.Client, a.Lock, a.N}]
+		tried := attempts[eventKey{client: a.Client, lock: a.Lock, n: a.N}]
 		by := caller{a.Client, a.Lock}
 		until, again := next[by]
 		if !again {
@@ -81,19 +82,13 @@ func (d *Digest) Resolutions() []Resolution {
 	return all
 }
 
-// An attemptOf names the acquisition that an attempt belongs to.
-type attemptOf struct {
-	client, lock string
-	n            int64
-}
-
 // attempts are the beginnings of names that clients recorded before they asked for znodes, by acquisition. Those of
 // acquisitions that need no resolution are left out.
-func (d *Digest) attempts() map[attemptOf][]string {
-	all := map[attemptOf][]string{}
+func (d *Digest) attempts() map[eventKey][]string {
+	all := map[eventKey][]string{}
 	for i := range d.Acquisitions {
 		if a := &d.Acquisitions[i]; a.Unknown() || FailedByItself(a) {
-			all[attemptOf{a.Client, a.Lock, a.N}] = nil
+			all[eventKey{client: a.Client, lock: a.Lock, n: a.N}] = nil
 		}
 	}
 	if len(all) == 0 {
@@ -101,7 +96,7 @@ func (d *Digest) attempts() map[attemptOf][]string {
 	}
 	for _, e := range d.Events.Of(history.OpAttempt) {
 		if e.Attempt() != "" {
-			k := attemptOf{e.Client, e.Lock, e.Acq}
+			k := eventKey{client: e.Client, lock: e.Lock, n: e.Acq}
 			if tried, wanted := all[k]; wanted {
 				all[k] = append(tried, e.Attempt())
 			}
@@ -155,10 +150,7 @@ func (d *Digest) resolveAcquire(a *history.Acquisition, tried []string, next int
 		}
 		return r, true
 	}
-	session := a.Session
-	if session == 0 {
-		session = d.sessionAt(a.Client, a.Invoked)
-	}
+	session := cmp.Or(a.Session, d.sessionAt(a.Client, a.Invoked))
 	if s := v.History.Sessions[int64(session)]; session == 0 || s == nil || s.Closed == 0 {
 		return r, false
 	}

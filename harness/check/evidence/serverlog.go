@@ -310,6 +310,14 @@ func (p Placement) At(ms int64) int64 {
 	return wall - offset(p.Samples[max(i-1, 0)])
 }
 
+// Times are when a contender became eligible and when that ended, [math.MaxInt64] if it did not.
+func (p Placement) Times(s *nodes.Span) (from, until int64) {
+	if s.To == 0 {
+		return p.At(s.FromTime), math.MaxInt64
+	}
+	return p.At(s.FromTime), p.At(s.ToTime)
+}
+
 // stepped is the error beyond which it proves nothing that a transaction is placed within a call.
 const stepped = int64(100e6)
 
@@ -327,11 +335,8 @@ func (t *Transactions) DoubtedBecause() []string {
 // during reports whether a span may overlap the call of an acquire: the call is a closed interval, widened by the
 // placement's error.
 func (v *evidence) during(s *nodes.Span, a *history.Acquisition) bool {
-	until := int64(math.MaxInt64)
-	if s.To != 0 {
-		until = v.Clock.At(s.ToTime) + v.Clock.Err
-	}
-	return v.Clock.At(s.FromTime)-v.Clock.Err <= a.Returned && until >= a.Invoked
+	from, until := v.Clock.Times(s)
+	return from-v.Clock.Err <= a.Returned && Later(until, v.Clock.Err) >= a.Invoked
 }
 
 // Contradiction returns a contradiction about the znode, or about the session and no znode in particular. What servers
@@ -389,19 +394,16 @@ func (d *Digest) ServerHolds() *ServerHolds {
 		h.Locks[lock] = make([]ServerHold, 0, len(lane.Spans))
 		for i := range lane.Spans {
 			s := &lane.Spans[i]
-			t := ServerHold{
+			from, until := v.Clock.Times(s)
+			h.Locks[lock] = append(h.Locks[lock], ServerHold{
 				Client:  d.ClientOf[history.SessionID(s.Owner)],
 				Session: history.SessionID(s.Owner),
 				Token:   s.Czxid,
-				From:    v.Clock.At(s.FromTime),
-				Until:   math.MaxInt64,
+				From:    from,
+				Until:   until,
 				First:   s.From,
 				Last:    s.To,
-			}
-			if s.To != 0 {
-				t.Until = v.Clock.At(s.ToTime)
-			}
-			h.Locks[lock] = append(h.Locks[lock], t)
+			})
 		}
 	}
 	return h

@@ -70,7 +70,7 @@ func (d *Digest) expiryCause(a *history.Acquisition, end *nodes.End) Explanation
 }
 
 func (d *Digest) findExpiryCause(a *history.Acquisition, end *nodes.End) Explanation {
-	t := d.timeout(a.Session)
+	t := d.Timeout(a.Session)
 	at := d.Transactions.Clock.At(end.Time) + d.Transactions.Clock.Err
 	heard := d.heard(a.Session, at-d.BackAt())
 	all := d.silences(a, heard, at, t)
@@ -225,7 +225,7 @@ func stoodStill(e *history.Event) Explanation {
 // only take their time from it. So do faults of the server that it was connected to, which it then leaves; of the
 // leader; and of any other server that it may turn to, unless they let heartbeats through.
 func (d *Digest) ToldBy(a *history.Acquisition, since int64) int64 {
-	within := int64(StallBound(time.Duration(d.timeout(a.Session)), d.Facts.Tick)) + d.Slack()
+	within := int64(StallBound(time.Duration(d.Timeout(a.Session)), d.Facts.Tick)) + d.Slack()
 	type hindrance struct{ from, until, again int64 }
 	var all []hindrance
 	for _, f := range d.Faults {
@@ -235,7 +235,7 @@ func (d *Digest) ToldBy(a *history.Acquisition, since int64) int64 {
 		case f.Hits(a.Process):
 			all = append(all, hindrance{f.Began(), until, Later(until, within)})
 		case d.OnlyClients(f):
-		case f.StrikesLeader() || f.Hits(d.ServerAt(a.Session, since)) || !f.Passes(d.timeout(a.Session)):
+		case f.StrikesLeader() || f.Hits(d.ServerAt(a.Session, since)) || !f.Passes(d.Timeout(a.Session)):
 			all = append(all, hindrance{from: f.Began(), until: until})
 		}
 	}
@@ -296,7 +296,7 @@ func (d *Digest) contactsOf(session history.SessionID) []int64 {
 func (d *Digest) findContacts(session history.SessionID) []int64 {
 	var all []int64
 	for _, c := range d.sessions[session] {
-		all = append(all, d.SentBy(HostOf(d.ClientOf[session]), c.at))
+		all = append(all, d.SentBy(HostOf(d.ClientOf[session]), c.At))
 	}
 	for _, a := range d.acquisitionsOf(session) {
 		if a.Queued != history.None {
@@ -365,7 +365,7 @@ func (d *Digest) leaderless(f *Fault, at, timeout int64) (next int64, led bool) 
 // not have heard of that yet. A silence that was over long ago explains nothing, because within the timeout and two
 // ticks the session is either expired or alive again, and its client knows.
 func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
-	t := d.timeout(a.Session)
+	t := d.Timeout(a.Session)
 	if t <= 0 {
 		return Unexplained(nil, "no fault explains it")
 	}
@@ -401,7 +401,9 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 	if f != nil {
 		return told(blamed(f, f.String(), t), f.Until())
 	}
-	if f = because(func(f *Fault, _ int64) bool { return f.hampersLeader() }); f != nil {
+	// A session that the lock does not say may have been connected to any server.
+	anywhere := func(f *Fault) bool { return a.Session == 0 && !d.OnlyClients(f) }
+	if f = because(func(f *Fault, _ int64) bool { return f.hampersLeader() || anywhere(f) }); f != nil {
 		return told(suspected(f, f.String(), hampered), f.Until())
 	}
 	if s := d.unrecorded(a); s != nil && long(s.from, s.until, false) {

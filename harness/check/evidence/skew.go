@@ -40,8 +40,7 @@ type served struct {
 
 // skews returns the bounds for each host with a client that wrote, in the order of their names.
 func (d *Digest) skews() []skew {
-	d.skewed.once.Do(func() { d.skewed.all = d.boundSkews() })
-	return d.skewed.all
+	return d.skewed.of(d.boundSkews)
 }
 
 // boundSkews does not rely on the order of the history, which is that of the clocks. A write is forgotten once all of
@@ -153,23 +152,22 @@ type clockBound struct {
 // record contradicts them. That the clock of a host that never wrote to the resource is that of the others
 // is taken for granted, unless it was found to be another one.
 func (d *Digest) Clocks() *clockBound {
-	d.bound.once.Do(func() {
+	return d.bound.of(func() *clockBound {
 		told := map[string]bool{}
 		for _, e := range d.Events.Of(history.OpHostClock) {
 			is := e.ClockReading()
 			told[is.Host] = told[is.Host] || is.Same
 		}
 		all := slices.DeleteFunc(slices.Clone(d.skews()), func(s skew) bool { return told[s.host] && !s.contradicts() })
-		d.bound.apart = map[string]int64{}
+		bound := clockBound{apart: map[string]int64{}, placed: d.Events.Clocks()}
 		for i := range all {
-			d.bound.apart[all[i].host] = all[i].apart()
+			bound.apart[all[i].host] = all[i].apart()
 		}
-		d.bound.placed = d.Events.Clocks()
 		if len(d.ClientHosts) > 1 {
-			d.bound.Most = max(furthest(all), d.Slack())
+			bound.Most = max(furthest(all), d.Slack())
 		}
+		return &bound
 	})
-	return &d.bound.clockBound
 }
 
 // Between is how far the clocks of two clients' hosts can differ.

@@ -42,15 +42,10 @@ func (h *handedOver) after() int64 { return max(0, h.granted-h.confirmed) }
 // neither a fault nor an acquisition that ended otherwise than cleanly can have left a znode behind that the servers
 // had to expire.
 func (l *LivenessJudge) ordinary(found []handedOver, all, grants []*history.Acquisition) []handedOver {
-	until := l.Stop
-	for _, t := range [...]int64{l.Closed, l.Drain} {
-		if t != history.None {
-			until = min(until, t)
-		}
-	}
-	several := slices.ContainsFunc(all, func(a *history.Acquisition) bool { return l.several[a] })
-	if l.Measure == history.None || several {
-		return found // a client that wants several locks may have this one before it says so
+	until := history.Earliest(l.Stop, l.Closed, l.Drain)
+	odd := func(a *history.Acquisition) bool { return l.several[a] || l.excessive(a) }
+	if l.Measure == history.None || slices.ContainsFunc(all, odd) {
+		return found // a client may have one of several locks before it says so, or rightly keep others waiting for it
 	}
 	waits := newWaits(all, l)
 	unclean := l.uncleanEnds(all)
@@ -144,8 +139,7 @@ func (l *LivenessJudge) aftermaths() []evidence.Span {
 // handOffs judges the run's ordinary hand-offs together. They are slow, which is a finding,
 //
 //   - if they took longer after a confirmed release than 1 s and ten times the run's own median, of which 0.1 s count
-//     at most. After that, no disk has to be waited for.
-//     More by how far the hosts' clocks can differ.
+//     at most. After that, no disk has to be waited for. More by how far the hosts' clocks can differ.
 //   - if more than half of them took longer than 2 s from the call of release on, which includes slow releases. If the
 //     servers' logs show that half of the grants came sooner after their znodes were eligible, it is a doubt: it was
 //     the service that was slow, or the release.
@@ -173,9 +167,8 @@ func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, sai
 	case median(lock) <= 2*slowHandOff:
 		doubts = []string{fmt.Sprintf("more than half of %s took longer than %s from the call of release on, but by the "+
 			"servers' logs half of the grants came within %s after their znodes were eligible, so the servers may have been "+
-			"slow",
-			evidence.Count(int64(len(all)), "ordinary hand-off",
-				"ordinary hand-offs"), evidence.Length(2*slowHandOff), evidence.Length(median(lock)))}
+			"slow", evidence.Count(int64(len(all)), "ordinary hand-off", "ordinary hand-offs"),
+			evidence.Length(2*slowHandOff), evidence.Length(median(lock)))}
 	default:
 		took, limit, since = whole, 2*slowHandOff, "its release was called for"
 	}
@@ -193,9 +186,9 @@ func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, sai
 		}
 	}
 	if apart < fewSlow && len(slow) > 0 {
-		return nil, fmt.Sprintf("; %s of %d took longer than %s, at most %s", evidence.Count(int64(len(slow)),
-			"ordinary hand-off",
-			"ordinary hand-offs"), len(all), evidence.Length(limit), evidence.Length(slices.Max(took))), doubts
+		return nil, fmt.Sprintf("; %s of %d took longer than %s, at most %s",
+			evidence.Count(int64(len(slow)), "ordinary hand-off", "ordinary hand-offs"), len(all), evidence.Length(limit),
+			evidence.Length(slices.Max(took))), doubts
 	}
 	if len(slow) > 0 && !seen && 2*len(slow) <= len(all) {
 		l.unseen, slow = append(l.unseen, slow...), nil
@@ -288,10 +281,8 @@ func (l *LivenessJudge) afterHeal(lock string, all []*history.Acquisition, heal 
 	case held:
 		return []string{fmt.Sprintf("no client got %s after the last heal, because its holder kept it", lock)}
 	}
-	return []string{
-		fmt.Sprintf("no client got %s in the %s after the last heal, which is too short to tell: a stall takes %s",
-			lock, evidence.Length(l.Stop-heal), evidence.Length(l.Bound)),
-	}
+	return []string{fmt.Sprintf("no client got %s in the %s after the last heal, which is too short to tell: a stall "+
+		"takes %s", lock, evidence.Length(l.Stop-heal), evidence.Length(l.Bound))}
 }
 
 // passedOver finds clients of a queue that waited while others were granted the lock that had asked for it later: once
@@ -314,6 +305,10 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 		if until-from <= l.Bound || l.several[a] {
 			continue
 		}
+		before := until
+		if a.Mode == history.ModePermit {
+			before -= l.Bound // several clients may have been granted permits at once, and be told in any order
+		}
 		var first *history.Acquisition
 		n := int64(0)
 		grants := l.Grants[lock] // in the order of their returns
@@ -321,12 +316,12 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 			return cmp.Compare(b.Returned, from)
 		})
 		for _, b := range grants[after:] {
-			if b.Returned >= until {
+			if b.Returned >= before {
 				break
 			}
 			apart := l.Clocks().Between(a.Process, b.Process)
 			if b.Client == a.Client || b.Mode == history.ModeRead || l.several[b] || b.Invoked <= from+apart ||
-				b.Returned >= until-apart {
+				b.Returned >= before-apart {
 				continue
 			}
 			if n++; first == nil {

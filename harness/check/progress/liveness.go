@@ -28,39 +28,36 @@ const impatient = int64(250 * time.Millisecond)
 // judgeLiveness asks whether a lock that is free and wanted is granted in time. Free means that no client believes that
 // it has the lock, or has yet to give it back. [LivenessJudge.serverFindings] says what the servers' transactions add.
 //
-// A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the
-// lock, and neither a fault nor a standstill can have kept it from being granted ([LivenessJudge.blocks]). Within the
-// timeout and 1.5 ticks the service forgets any dead holder, and the rest is for the hand-off. A client that told that
-// it had no connection does not count as waiting meanwhile, since it could not hear of a grant; without a fault that
-// explains it, that makes the stall a doubt. Faults are in force until their heal was confirmed, so a lock that does
-// not recover from a fault is a stall too. A stall does not end when a waiter gives up and comes back, but attempts
-// that give up within a quarter of a second, or within 50 ms of having a place in the queue, are too impatient to
-// prove anything. Many of them in vain are a doubt, see [LivenessJudge.refusals], which judges refused attempts as
-// well.
+// A stall is a time of more than the session timeout + 2 ticks + 1 s in which a client waited, no client held the lock,
+// and neither a fault nor a standstill can have kept it from being granted ([LivenessJudge.blocks]). Within the timeout
+// and 1.5 ticks the service forgets any dead holder, and the rest is for the hand-off. A client that told that it had
+// no connection does not count as waiting meanwhile, since it could not hear of a grant; without a fault that explains
+// it, that makes the stall a doubt. Faults are in force until their heal was confirmed, so a lock that does not recover
+// from a fault is a stall too. A stall does not end when a waiter gives up and comes back, but attempts that give up
+// within a quarter of a second, or within 50 ms of having a place in the queue, are too impatient to prove anything.
+// Many of them in vain are a doubt, see [LivenessJudge.refusals], which judges refused attempts as well.
 //
 // Hand-offs after a clean release are judged more strictly, by what the run itself shows to be plausible: see
 // [LivenessJudge.handOffs].
 //
-// A lock that is held may still have to be granted: to a reader beside readers, or a permit while others are left.
-// That needs the queue's order and the recipe's rules to judge, so a stall is only a doubt there, and the check is
-// unknown: if readers waited beside readers with no writer in sight, or if permits were wanted while as many were free
-// as any client that waited for so long asked for. And a lock that is free need not be available: a client that wants
-// several locks at once may have one long before acquire returns, or may not have asked for it yet. Its waits are not
-// stalls, and no lock is free while such a client waits for it. If it would be a stall otherwise, perhaps a deadlock,
-// that is a doubt as well.
+// A lock that is held may still have to be granted: to a reader beside readers, or a permit while others are left. That
+// needs the queue's order and the recipe's rules to judge, so without the servers' logs ([LivenessJudge.besideLeases])
+// a stall is only a doubt there, and the check is unknown: if readers waited beside readers with no writer in sight, or
+// if permits were wanted while as many were free as any client that waited for so long asked for. And a lock that is
+// free need not be available: others may wait behind a client that asks for more permits than there are, and one that
+// wants several locks at once may have one long before acquire returns, or may not have asked for it yet. The waits of
+// such clients are not stalls, and no lock is free while one waits for it. If it would be a stall otherwise, perhaps a
+// deadlock, that is a doubt as well.
 //
 // A lock that fails every attempt for as long as a stall takes is not live either, see [LivenessJudge.failing]. A run
 // in which no client ever got a lock proves nothing, see [LivenessJudge.neverGranted].
 //
 // A queue must pass nobody over, see [LivenessJudge.passedOver], and each loss of a hold has a cause, see
-// [LivenessJudge.lostWithoutCause].
-//
-// Where every client asks again and again, each must get a lock once more after the last heal, see
-// [LivenessJudge.progress].
+// [LivenessJudge.lostWithoutCause]. Where every client asks again and again, each must get a lock once more after the
+// last heal, see [LivenessJudge.progress].
 //
 // It is unknown whether a lock recovers if the last heal was not confirmed, or if no client got a wanted lock after it
-// and the time was too short to tell. So it is whether faults left anything behind, see
-// [LivenessJudge.recoveryDoubts].
+// and the time was too short to tell. So it is whether faults left anything behind, see [LivenessJudge.recoveryDoubts].
 func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	t := d.LongestTimeout()
 	if t == 0 {
@@ -89,6 +86,9 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	for _, lock := range evidence.SortedKeys(byLock) {
 		seeming := l.Stalls(lock, byLock[lock])
 		stalls := l.withoutStandstills(lock, byLock[lock], seeming)
+		if len(seeming) == 0 {
+			stalls = l.besideLeases(lock, byLock[lock])
+		}
 		if d.Whole { // else a holder may only be missing from the record
 			ordinary = l.ordinary(ordinary, byLock[lock], l.Grants[lock])
 			wrongly, inVain := l.refusals(lock, byLock[lock])
@@ -162,8 +162,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 			v.Findings[0].Text)
 	case v.Count > 0:
 		v.Setf(evidence.Fail, "%s of a free lock that clients waited for, the first: %s",
-			evidence.Count(v.Count, "stall", "stalls"),
-			v.Findings[0].Text)
+			evidence.Count(v.Count, "stall", "stalls"), v.Findings[0].Text)
 	}
 	for _, other := range []struct {
 		found []evidence.Finding
@@ -263,9 +262,8 @@ func (l *LivenessJudge) unseenDoubts() []string {
 	return []string{fmt.Sprintf("%s%s; and %d more", l.unseen[0].Text, evidence.UnlessStood, len(l.unseen)-1)}
 }
 
-// InForce is when f can have kept a lock from being granted. A client that is killed for good keeps others from it
-// only until its session expires, which the bound allows for; what the loss of a server does to the rest is not known
-// here.
+// InForce is when f can have kept a lock from being granted. A client that is killed for good keeps others from it only
+// until its session expires, which the bound allows for; what the loss of a server does to the rest is not known here.
 //
 // A fault that never happened is over as soon as that is known. An injection that failed may have taken effect all the
 // same; the final heal ends what it left.
@@ -289,14 +287,9 @@ func (l *LivenessJudge) InForce(f *evidence.Fault) (from, until int64) {
 
 // Waited is the interval for which a waited, as far as it counts.
 func (l *LivenessJudge) Waited(a *history.Acquisition) (from, until int64) {
-	until = l.Stop
+	until = history.Earliest(l.Stop, a.Returned, a.Died)
 	if h, ok := l.Horizon[a.Process]; ok {
 		until = min(until, h)
-	}
-	for _, t := range [...]int64{a.Returned, a.Died} {
-		if t != history.None {
-			until = min(until, t)
-		}
 	}
 	patience := min(impatient, int64(l.Facts.Tick))
 	if a.Queued != history.None {

@@ -39,19 +39,12 @@ func (l *LivenessJudge) serverFindings(locks map[string][]*history.Acquisition) 
 		} else {
 			found = append(found, l.orphans(lock, evidence.KindOrphan, lane.Contenders, locks[lock], one)...)
 		}
-		found = append(found, l.unnoticed(lock, lane, locks[lock])...)
+		found = append(found, l.unnoticed(lane, locks[lock])...)
 	}
 	for i := range v.Contradictions {
 		if c := &v.Contradictions[i]; c.Path != "" && l.about(c.Path, locks) {
-			found = append(found, evidence.Finding{
-				Kind:      evidence.KindOrphan,
-				At:        l.Stop,
-				Until:     l.Stop,
-				Cause:     evidence.CauseServer,
-				Explained: true,
-				Text:      c.Text,
-				Zxids:     evidence.ZxidWords([]int64{c.Zxid}),
-			})
+			found = append(found, evidence.Finding{Kind: evidence.KindOrphan, At: l.Stop, Until: l.Stop,
+				Cause: evidence.CauseServer, Explained: true, Text: c.Text, Zxids: evidence.ZxidWords([]int64{c.Zxid})})
 		}
 	}
 	return found
@@ -197,12 +190,7 @@ func (l *LivenessJudge) lifetime(c *nodes.Contender) (from, until int64) {
 
 // over is when an acquisition was over in every way, whether or not its client was told so.
 func (l *LivenessJudge) over(a *history.Acquisition) int64 {
-	over := l.Stop
-	for _, t := range [...]int64{a.ReleaseReturned, a.Died} {
-		if t != history.None {
-			over = min(over, t)
-		}
-	}
+	over := history.Earliest(l.Stop, a.ReleaseReturned, a.Died)
 	if a.Returned != history.None && !a.Granted() {
 		over = min(over, a.Returned)
 	}
@@ -251,39 +239,86 @@ func (l *LivenessJudge) orphan(
 }
 
 // unnoticed finds grants of the servers that the client was not told of in time.
-func (l *LivenessJudge) unnoticed(lock string, lane *nodes.Lane, all []*history.Acquisition) []evidence.Finding {
-	var found []evidence.Finding
-	for i := range lane.Spans {
-		s := &lane.Spans[i]
-		from, until := l.Servers.Clock.At(s.FromTime), l.Stop
-		if s.To != 0 {
-			until = min(until, l.Servers.Clock.At(s.ToTime))
-		}
-		if until-from <= l.Bound {
-			continue
-		}
+func (l *LivenessJudge) unnoticed(lane *nodes.Lane, all []*history.Acquisition) []evidence.Finding {
+	others := slices.DeleteFunc(slices.Clone(all), (*history.Acquisition).Granted) // with znodes of their own
+	whose := func(s *nodes.Span) *history.Acquisition {
 		a := l.Servers.UsedBy(s.Life)
 		if a == nil {
-			a = l.waiting(s, all)
+			a = l.waiting(s, others)
 		}
-		if a == nil || l.several[a] || a.Permits > 1 {
+		if a != nil && a.Permits > 1 {
+			return nil // it may wait for more leases
+		}
+		return a
+	}
+	blocks := func(a *history.Acquisition) []evidence.Span { return l.silenced(a) }
+	return l.overdue(evidence.KindUnnoticed, lane, whose, blocks, "eligible", "")
+}
+
+// besideLeases finds stalls of a semaphore while others hold permits of it: by the servers' logs, the first of its
+// queue waited for longer than the bound while there were as many free as it wants.
+//
+// That is certain, because all leases count as taken, also those that nobody holds and those that the waiter has by
+// then, and there are no fewer permits than the fewest of the run.
+func (l *LivenessJudge) besideLeases(lock string, all []*history.Acquisition) []evidence.Finding {
+	if l.Servers == nil || !l.Whole || len(l.Servers.DoubtedBecause()) > 0 {
+		return nil
+	}
+	queue, is := l.Servers.Layout.Queue(lock)
+	if !is || l.Facts.Permits <= 0 {
+		return nil
+	}
+	whose := func(s *nodes.Span) *history.Acquisition { return l.waiting(s, all) }
+	blocks := func(a *history.Acquisition) []evidence.Span {
+		return append(l.taken(lock, l.FewestPermits(lock)-max(a.Permits, 1)), l.deaf(a)...)
+	}
+	return l.overdue(evidence.KindStall, l.Servers.History.Lane(queue, nodes.First), whose, blocks, "first in the queue",
+		"with enough permits free ")
+}
+
+// taken are the times in which a semaphore had more leases than that.
+func (l *LivenessJudge) taken(lock string, most int64) (all []evidence.Span) {
+	var changes []znodeChange
+	for i := range l.Servers.Lanes[lock].Contenders {
+		from, until := l.lifetime(&l.Servers.Lanes[lock].Contenders[i])
+		changes = append(changes, znodeChange{at: from, znodes: 1}, znodeChange{at: until, znodes: -1})
+	}
+	slices.SortStableFunc(changes, func(a, b znodeChange) int { return cmp.Compare(a.at, b.at) })
+	leases, since := 0, int64(math.MinInt64/2)
+	for _, c := range append(changes, znodeChange{at: l.Stop}) {
+		if int64(leases) > most {
+			all = append(all, evidence.Span{From: since, Until: c.at})
+		}
+		leases, since = leases+c.znodes, c.at
+	}
+	return all
+}
+
+// overdue finds acquires that did not return for longer than the bound while their znode was eligible, or first, and
+// nothing blocked them.
+func (l *LivenessJudge) overdue(kind evidence.Kind, lane *nodes.Lane, whose func(*nodes.Span) *history.Acquisition,
+	blocks func(*history.Acquisition) []evidence.Span, was, while string) (found []evidence.Finding) {
+	for i := range lane.Spans {
+		s := &lane.Spans[i]
+		from, until := l.Servers.Clock.Times(s)
+		if until = min(until, l.Stop); until-from <= l.Bound {
 			continue
 		}
-		from, until = max(from, a.Invoked), min(until, l.Stop)
-		for _, t := range [...]int64{a.Returned, a.Died} {
-			if t != history.None {
-				until = min(until, t)
-			}
+		a := whose(s)
+		if a == nil || l.several[a] {
+			continue
 		}
-		blocks := append(l.blocks([]*history.Acquisition{a}, false), l.silenced(a)...)
-		if quiet := l.longestQuiet(blocks, from, until); quiet > l.Bound {
-			f := l.FindingOf(evidence.KindUnnoticed, a, from, until,
-				"%s's znode %s was eligible since zxid %s (%s), and for %s its acquire did not return",
-				a.Client, s.Name(), evidence.Zxid(s.From), evidence.Seconds(from), evidence.Length(quiet))
-			f.Tokens, f.Zxids = []int64{s.Czxid}, evidence.ZxidWords([]int64{s.Czxid, s.From, s.To})
-			l.blameServer(&f) // a client whose server shows another znode ahead of its own is right to wait
-			found = append(found, f)
+		from, until = max(from, a.Invoked), history.Earliest(until, a.Returned, a.Died)
+		quiet := l.longestQuiet(append(l.blocks([]*history.Acquisition{a}, false), blocks(a)...), from, until)
+		if quiet <= l.Bound {
+			continue
 		}
+		f := l.FindingOf(kind, a, from, until,
+			"%s's znode %s was %s since zxid %s (%s), and for %s %sits acquire did not return", a.Client, s.Name(), was,
+			evidence.Zxid(s.From), evidence.Seconds(from), evidence.Length(quiet), while)
+		f.Tokens, f.Zxids = []int64{s.Czxid}, evidence.ZxidWords([]int64{s.Czxid, s.From, s.To})
+		l.blameServer(&f) // a client whose server shows another znode ahead of its own is right to wait
+		found = append(found, f)
 	}
 	return found
 }
@@ -293,8 +328,8 @@ func (l *LivenessJudge) waiting(s *nodes.Span, all []*history.Acquisition) *hist
 	created := l.Servers.Clock.At(s.Created)
 	var one *history.Acquisition
 	for _, a := range all {
-		if !l.ClientsOf[history.SessionID(s.Owner)][a.Client] || a.Granted() || a.Invoked > created+l.Servers.Clock.Err ||
-			a.Returned != history.None && a.Returned < created || a.Died != history.None && a.Died < created {
+		if !l.ClientsOf[history.SessionID(s.Owner)][a.Client] || a.Invoked > created+l.Servers.Clock.Err ||
+			history.Earliest(math.MaxInt64, a.Returned, a.Died) < created {
 			continue
 		}
 		if one != nil {
@@ -365,10 +400,7 @@ func (l *LivenessJudge) witnessStall(f *evidence.Finding) {
 	}
 	for i := range v.Lanes[f.Lock].Spans {
 		s := &v.Lanes[f.Lock].Spans[i]
-		from, until := v.Clock.At(s.FromTime), f.Until
-		if s.To != 0 {
-			until = v.Clock.At(s.ToTime)
-		}
+		from, until := v.Clock.Times(s)
 		if 2*(min(f.Until, until)-max(f.At, from)) >= f.Until-f.At {
 			f.Text += fmt.Sprintf("; by the servers' logs %s of %s was eligible since zxid %s", s.Name(), l.Whose(s.Owner),
 				evidence.Zxid(s.From))

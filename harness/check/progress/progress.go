@@ -69,10 +69,8 @@ func (l *LivenessJudge) progress(heal int64) (stuck []evidence.Finding, doubts [
 	case slices.ContainsFunc(l.Unserved(), func(s evidence.Span) bool { return s.Until > heal }):
 		return nil, []string{withoutLock(late) + " " + during + ", but there were servers that did not serve"}
 	case until-heal <= l.Bound:
-		return nil, []string{
-			fmt.Sprintf("%s %s, which is too short to tell: a stall takes %s", withoutLock(late), during,
-				evidence.Length(l.Bound)),
-		}
+		return nil, []string{fmt.Sprintf("%s %s, which is too short to tell: a stall takes %s", withoutLock(late), during,
+			evidence.Length(l.Bound))}
 	case grants > 0 && (!l.Facts.Queue || grants < 2*int64(len(last))):
 		return nil, []string{
 			fmt.Sprintf("%s after the last heal, and it is not known whether its turn had come (%s)", withoutLock(late),

@@ -137,20 +137,24 @@ func (l *LivenessJudge) inVain(lock string, all []*history.Acquisition, unclean 
 	return doubts
 }
 
-// lostWithoutCause finds holds that their clients were told they had lost though nothing can have cost them: by the
-// servers' transactions neither the session nor the znode had ended for a reason, no fault was in force that the client
-// can have felt, no process of its host stood still, and the servers served. Without whole transactions that is a
-// doubt.
+// lostWithoutCause finds holds that their clients were told they had lost, at the latest as they released them, though
+// nothing can have cost them: by the servers' transactions neither the session nor the znode had ended for a reason, no
+// fault was in force that the client can have felt, no process of its host stood still, and the servers served. Without
+// whole transactions that is a doubt.
 func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []evidence.Finding, doubts []string) {
 	for _, a := range all {
-		if a.Lost == history.None || a.Lost >= l.Stop || !a.Granted() || l.ended(a) ||
-			l.Digest.Disturbed(a.Returned, a.Lost, a.Process) {
+		lost := a.Lost
+		if lost == history.None && a.ReleaseOutcome == history.Fail {
+			lost = a.ReleaseReturned
+		}
+		if lost == history.None || lost >= l.Stop || !a.Granted() || l.ended(a, lost) ||
+			l.Digest.Disturbed(a.Returned, lost, a.Process) {
 			continue
 		}
-		f := l.FindingOf(evidence.KindLostWithoutCause, a, a.Returned, a.Lost,
+		f := l.FindingOf(evidence.KindLostWithoutCause, a, a.Returned, lost,
 			"%s was told at %s that it had lost %s, which it had had since %s, and nothing can have cost it the lock",
-			evidence.Holder(a), evidence.Seconds(a.Lost), a.Lock, evidence.Seconds(a.Returned))
-		stood := l.PerhapsStood(a, a.Returned, a.Lost).Lasts()
+			evidence.Holder(a), evidence.Seconds(lost), a.Lock, evidence.Seconds(a.Returned))
+		stood := l.PerhapsStood(a, a.Returned, lost).Lasts()
 		switch {
 		case l.Transactions.Whole() && stood > 0 && stood >= l.LongestTimeout()/3:
 			l.unseen = append(l.unseen, f)
@@ -163,11 +167,11 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 	return found, doubts
 }
 
-// ended reports whether the servers had ended a lost hold for a reason: its session had expired, or the znode or
-// session was ended in its client's name, or by servers that contradict themselves.
-func (l *LivenessJudge) ended(a *history.Acquisition) bool {
+// ended reports whether the servers had ended a hold for a reason when it was lost: its session had expired, or the
+// znode or session was ended in its client's name, or by servers that contradict themselves.
+func (l *LivenessJudge) ended(a *history.Acquisition, lost int64) bool {
 	at, end := l.Digest.EndAtServers(a)
-	if end == nil || at-2*l.Transactions.Clock.Err > a.Lost+l.BackAt() {
+	if end == nil || at-2*l.Transactions.Clock.Err > lost+l.BackAt() {
 		return false
 	}
 	s := l.Transactions.History.Sessions[end.By]

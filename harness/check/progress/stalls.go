@@ -64,13 +64,15 @@ func (l *LivenessJudge) withoutStandstills(
 
 // alone is the role of an acquisition of a lock that only one client can have.
 func (l *LivenessJudge) alone(a *history.Acquisition) role {
-	switch {
-	case l.several[a]:
+	if l.several[a] || l.excessive(a) {
 		return role{busyWaiting: 1, busyHolding: 1}
-	case l.Facts.Permits > 0 && a.Permits > l.FewestPermits(a.Lock):
-		return role{busyHolding: 1} // it asks for more than there are
 	}
 	return role{waits: 1, busyHolding: 1}
+}
+
+// excessive reports whether a asks for more permits than there were at some time. Others may rightly wait behind it.
+func (l *LivenessJudge) excessive(a *history.Acquisition) bool {
+	return l.Facts.Permits > 0 && a.Permits > l.FewestPermits(a.Lock)
 }
 
 // stallDoubts says where lock may have stalled.
@@ -85,10 +87,10 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 	}
 	doubt("beside faults, standstills or lost connections that need not have kept it from them", 0, l.alone)
 	blocks, deaf = l.blocks(all, false), l.deaf
-	var several, reads bool
+	var several, excessive, reads bool
 	var most int64
 	for _, a := range all {
-		several = several || l.several[a]
+		several, excessive = several || l.several[a], excessive || l.excessive(a)
 		reads = reads || a.Mode == history.ModeRead
 		if from, until := l.Waited(a); a.Mode == history.ModePermit && until-from > l.Bound {
 			most = max(most, a.Permits) // who waits for less cannot be in the way for so long
@@ -97,6 +99,14 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 	if several {
 		doubt("while a client wanted it together with other locks", 0,
 			func(*history.Acquisition) role { return role{waits: 1, busyHolding: 1} })
+	}
+	if excessive {
+		doubt("while a client wanted more permits than there were at times", 0, func(a *history.Acquisition) role {
+			if l.excessive(a) {
+				return role{busyHolding: 1}
+			}
+			return l.alone(a)
+		})
 	}
 	if reads &&
 		(l.Servers == nil || len(l.Servers.DoubtedBecause()) > 0) { // else the logs tell which znodes were eligible
@@ -286,7 +296,7 @@ func (l *LivenessJudge) deadlock(f *evidence.Finding, all []*history.Acquisition
 	}
 	taken, has := 0, map[string]int64{}
 	for _, s := range l.Servers.Lanes[f.Lock].Spans {
-		if clock.At(s.FromTime) <= middle && (s.To == 0 || clock.At(s.ToTime)+clock.Err >= late) {
+		if from, until := clock.Times(&s); from <= middle && evidence.Later(until, clock.Err) >= late {
 			taken++
 			has[l.ClientOf[history.SessionID(s.Owner)]]++
 		}

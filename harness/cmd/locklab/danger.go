@@ -37,6 +37,7 @@ type dangerCmd struct {
 	Quick          bool           `help:"${danger_quick_help}"`
 	Out            string         `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${danger_out_help}"`
 	Resume         string         `predictor:"dir" placeholder:"DIR" help:"${danger_resume_help}"`
+	Beside         string         `predictor:"dir" placeholder:"DIR" help:"${danger_beside_help}"`
 	DryRun         bool           `help:"Print the plan as JSON. Start nothing."`
 	JSON           bool           `name:"json" help:"Print danger.json instead of a table."`
 }
@@ -44,21 +45,26 @@ type dangerCmd struct {
 // Run measures the curves, or goes on with that.
 func (c *dangerCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	plan, dir, err := c.plan()
+	if err == nil && c.Beside != "" {
+		err = plan.CheckBeside(c.Beside)
+	}
 	if err != nil {
 		return err
 	}
 	if c.DryRun {
 		return printJSON(std.Out, plan)
 	}
-	if err := plan.Begin(dir); err != nil {
+	release, err := begin(plan, dir)
+	if err != nil {
 		return err
 	}
+	defer release()
 	fmt.Fprintf(std.Err, "seed %d (it reproduces the pauses, not the interleaving); directory %s\n", plan.Seed, dir)
 	runErr := c.carryOut(ctx, std, log, plan, dir)
 	if errors.Is(runErr, run.ErrInterrupted) {
 		fmt.Fprintf(std.Err, "interrupted; go on with: locklab danger --resume %s\n", dir)
 	}
-	d, err := series.ReportDanger(dir, c.Band, c.Trials)
+	d, err := series.ReportDanger(dir, c.Band, c.Trials, c.Beside)
 	if err != nil {
 		return errors.Join(runErr, err)
 	}
@@ -76,22 +82,23 @@ func (c *dangerCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 
 // plan makes the plan, or reads that of the measurement that is continued.
 func (c *dangerCmd) plan() (*series.DangerPlan, string, error) {
-	refuse := func(flag, msg, hint string) (*series.DangerPlan, string, error) {
-		return nil, "", &scenario.InputError{Flag: flag, Msg: msg, Hint: hint}
-	}
 	switch {
 	case c.Trials < 1 || c.Trials > 100_000:
-		return refuse("--trials", fmt.Sprintf("%d trials", c.Trials), "from 1 to 100000")
+		return nil, "", scenario.Refuse("--trials", "from 1 to 100000", "%d trials", c.Trials)
 	case !(c.Band > 0 && c.Band <= 1):
-		return refuse("--band", fmt.Sprintf("a width of %v", c.Band), "more than 0 and at most 1, such as 0.05")
+		return nil, "", scenario.Refuse("--band", "more than 0 and at most 1, such as 0.05", "a width of %v", c.Band)
 	case c.Budget < 0:
-		return refuse("--budget", c.Budget.String(), "such as 30m")
+		return nil, "", scenario.Refuse("--budget", "such as 30m", "%s", c.Budget)
+	case c.Beside != "":
+		if err := checkSeriesDir("danger --beside", c.Beside, series.IsDanger, series.ErrNoDanger); err != nil {
+			return nil, "", err
+		}
 	}
 	if c.Resume != "" {
 		if len(c.Guards)+len(c.Recipe)+len(c.Panels)+len(c.Doses) > 0 || c.Victims != nil || c.Servers != nil ||
 			c.Lab != "" || c.Seed != 0 || c.SessionTimeout != nil || c.Tick != nil || c.Hold != nil || c.Quick {
-			return refuse("--resume", "the plan is in the directory already",
-				"with no flags but --trials, --band, --budget and --json")
+			return nil, "", scenario.Refuse("--resume", "with no flags but --trials, --band, --budget, --beside and --json",
+				"the plan is in the directory already")
 		}
 		if err := checkSeriesDir("danger --resume", c.Resume, series.IsDanger, series.ErrNoDanger); err != nil {
 			return nil, "", err
@@ -121,6 +128,9 @@ func (c *dangerCmd) plan() (*series.DangerPlan, string, error) {
 	orElse(&p.Hold, c.Hold)
 	orElse(&p.Servers, c.Servers)
 	p.Lab = cmp.Or(c.Lab, p.Lab)
+	if p.Lab == ensembles.LabSim && len(c.Guards) == 0 && !c.Quick {
+		p.Guards = []string{"none", "lost-context", "fencing"} // the others cannot be simulated
+	}
 	dir := outDir(c.Out, "danger")
 	if p.Seed == 0 {
 		p.Seed = drawSeed()
@@ -138,7 +148,7 @@ func (c *dangerCmd) plan() (*series.DangerPlan, string, error) {
 
 // reportDanger draws an old measurement's report. All its points count as done.
 func reportDanger(std streams, dir string) error {
-	if _, err := series.ReportDanger(dir, 1, 1); err != nil {
+	if _, err := series.ReportDanger(dir, 1, 1, ""); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(std.Out, rundir.ReportPath(dir))

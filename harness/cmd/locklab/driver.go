@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os/exec"
 	"strings"
+	"sync"
 	"text/tabwriter"
 
 	"locklab/harness/scenario"
@@ -43,10 +45,12 @@ func (c *driverCheckCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	cfg := drivercheck.Config{Argv: argv, Stderr: std.Err, Connect: access}
+	said := &quoted{to: std.Err}
+	cfg := drivercheck.Config{Argv: argv, Stderr: said, Connect: access}
 	n := map[drivercheck.Outcome]int{}
 	w := tabwriter.NewWriter(std.Out, len("session lost while waiting")+2, 0, 2, ' ', 0)
 	err = drivercheck.Run(ctx, cfg, func(r drivercheck.Result) {
+		_, _ = said.Write(nil) // whatever the driver of this case said stands before its line
 		n[r.Outcome]++
 		fmt.Fprintf(w, "%s\t%s\n", r.Case, untrusted.Text(fmt.Sprintf("%-8s  %s", r.Outcome, r.Text)))
 		w.Flush()
@@ -60,4 +64,26 @@ func (c *driverCheckCmd) Run(ctx context.Context, std streams) error {
 		return verdictError{code: exitViolation}
 	}
 	return nil
+}
+
+// A quoted passes on what drivers say line by line, and says that a driver said it. Writing nothing ends a line.
+type quoted struct {
+	to   io.Writer
+	mu   sync.Mutex // several drivers may write at once
+	rest string     // a line that has not ended
+}
+
+func (q *quoted) Write(b []byte) (int, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for q.rest += string(b); ; {
+		line, rest, ended := strings.Cut(q.rest, "\n")
+		if !ended && len(line) < 4096 && (line == "" || len(b) > 0) {
+			return len(b), nil
+		}
+		q.rest = rest
+		if _, err := fmt.Fprintf(q.to, "driver: %s\n", untrusted.Line(line)); err != nil {
+			return 0, err
+		}
+	}
 }

@@ -73,7 +73,7 @@ var exitsOf = map[string]exitCodes{
 	"demo":       {"each act showed what it set out to show", []int{exitViolation, exitUnknown, exitEnvironment}, ""},
 	"doctor":     {success: "this machine can run scenarios", codes: []int{exitEnvironment}},
 	"driver check": {"nothing is wrong; what has a note works, and could say more",
-		[]int{exitViolation, exitEnvironment}, ""},
+		[]int{exitViolation, exitEnvironment}, "3 means that a case is wrong.\n"},
 	"export":        {success: "the run was printed, whatever its verdict is"},
 	"image":         {success: "there is an image, and its name was printed", codes: []int{exitEnvironment}},
 	"init driver":   {success: "the file was written"},

@@ -34,7 +34,7 @@ var helpGroups = []helpGroup{
 		[]string{"workload", "clients", "arrivals", "rate", "locks", "hold", "think", "duration"},
 		[]string{"client-processes", "clients-per-session", "max-in-flight", "queue", "term", "section", "wait", "try",
 			"lock-choice", "locks-per-acquire", "ordered", "read-share", "downgrade-share", "permits", "units", "resize",
-			"placement", "warmup", "iterations", "drain", "seed"}},
+			"placement", "round-trip", "warmup", "iterations", "drain", "seed"}},
 	{"Lock",
 		[]string{"recipe", "guard", "session-timeout"},
 		[]string{"layout", "client-image"}},
@@ -146,7 +146,8 @@ func writeFlag(w io.Writer, f *kong.Flag) {
 
 // writeRecipes writes the flag recipe with its values by what they serve.
 func writeRecipes(w io.Writer, f *kong.Flag) {
-	writeEntry(w, "--recipe=NAME", firstClause(f.Help))
+	of, _ := lock.Find("curator-mutex")
+	writeEntry(w, "--recipe=NAME", firstClause(f.Help)+"; "+strings.Join(of.Versions(), " or ")+" names a version")
 	for _, workload := range workloads.All {
 		names := slices.DeleteFunc(lock.Offered(workload), func(name string) bool {
 			r, _ := lock.Find(name)

@@ -107,7 +107,7 @@ func (c *initGateCmd) flags() string {
 
 type initDriverCmd struct {
 	File     string `arg:"" optional:"" placeholder:"FILE" help:"${init_driver_file_help}"`
-	Language string `required:"" enum:"go,python,java,shell" help:"The driver's language: ${enum}."`
+	Language string `required:"" enum:"go,python,java,shell" placeholder:"go|python|java|shell" help:"Its language."`
 }
 
 // Run writes an example driver and says what is left to do.

@@ -44,9 +44,21 @@ func TestInitDriver(t *testing.T) {
 	if code != exitInput || stderr != "locklab: init driver: go-main.go exists (remove it first; nothing was written)\n" {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
-	code, _, stderr = runCLI(t, "init", "driver", "--language", "cobol")
-	if code != exitInput || !strings.Contains(stderr, `"cobol"`) || strings.Count(stderr, "\n") != 1 {
-		t.Errorf("exit code %d, %q", code, stderr)
+	// Who names no language, or another one, is told which there are.
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--language", "cobol"}, exitInput,
+			"locklab: --language: unknown value \"cobol\" (known: go, python, java, shell)\n"},
+		{nil, exitInput, "locklab: missing flags: --language=go|python|java|shell (see locklab help init driver)\n"},
+		{[]string{"--help"}, exitOK, "--language=go|python|java|shell"},
+	} {
+		code, stdout, stderr := runCLI(t, append([]string{"init", "driver"}, c.args...)...)
+		if code != c.code || !strings.Contains(stdout+stderr, c.want) || strings.Count(stderr, "\n") != min(c.code, 1) {
+			t.Errorf("%q: exit code %d\n%s%s", c.args, code, stdout, stderr)
+		}
 	}
 }
 
@@ -72,11 +84,34 @@ done
 			t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 		}
 	}
+	// What the driver says on its standard error is told from what locklab says.
+	writeExecutable(t, "talker", "#!/bin/sh\nprintf 'no \\033[31m lock\\n' >&2\n")
+	code, stdout, stderr := runCLI(t, "driver", "check", "./talker")
+	if code != exitViolation || stderr == "" || strings.Contains(stdout, "driver: ") ||
+		strings.ReplaceAll(stderr, "driver: no \\x1b[31m lock\n", "") != "" {
+		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
+	}
 	for _, command := range []string{"./nowhere", ".", "exec:"} {
 		code, stdout, stderr := runCLI(t, "driver", "check", command)
 		if code != exitInput || stdout != "" || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: exit code %d, %q", command, code, stderr)
 		}
+	}
+}
+
+// What another program says is passed on line by line, however it comes.
+func TestQuoted(t *testing.T) {
+	var b strings.Builder
+	q := &quoted{to: &b}
+	long := strings.Repeat("x", 4096)
+	for _, part := range []string{"one", " line\n\ntwo\nth", "ree", long, "end", "", ""} {
+		if n, err := q.Write([]byte(part)); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	want := "driver: one line\ndriver: \ndriver: two\ndriver: three" + long + "\ndriver: end\n"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
 	}
 }
 

@@ -41,7 +41,11 @@ func (c inspectCmd) Run(ctx context.Context, std streams) error {
 	}
 	access, err := c.target(c.Servers).Open()
 	if err != nil {
-		return &scenario.InputError{Msg: err.Error(), Hint: "host:port,…/path, as in zk1:2181,zk2:2181/locks"}
+		wrong := &scenario.InputError{Msg: err.Error()}
+		if text, ok := strings.CutPrefix(wrong.Msg, "--connect: "); ok { // which other commands have
+			wrong.Flag, wrong.Msg, wrong.Hint = "<servers>", text, "such as zk1:2181,zk2:2181/locks"
+		}
+		return wrong
 	}
 	at := path.Join("/", access.Chroot)
 	access.Chroot = ""

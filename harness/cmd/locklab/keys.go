@@ -21,7 +21,7 @@ import (
 const (
 	keysGroup = "keys"
 	keysTitle = "Keys of the scenario. Each is also an environment variable, such as LOCKLAB_CLIENTS for --clients. " +
-		"A default is what a scenario has that does not set the key:"
+		"A default applies to scenarios that do not set the key:"
 )
 
 // A keyText is the text of a key's flag. The scenario parses it, so that a flag takes the same forms as a variable and
@@ -233,7 +233,11 @@ func usageError(err error) string {
 				return untrusted.Text(fmt.Sprintf("%s: %v", m[1], settings.Choose(word, unquotedList(m[2]))))
 			}
 		}
-		text += " (see locklab --help)"
+		help := "--help"
+		if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context.Selected() != nil {
+			help = "help " + e.Context.Selected().Path()
+		}
+		text += " (see locklab " + help + ")"
 	}
 	return untrusted.Text(text)
 }

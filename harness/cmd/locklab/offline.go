@@ -31,7 +31,7 @@ type checkCmd struct {
 func (c *checkCmd) Run(std streams) error {
 	write := !c.DryRun && rundir.Writable(c.Dir)
 	if err := checkRunDir("check", c.Dir); err != nil {
-		if write {
+		if write && rundir.Recorded(c.Dir) {
 			err = errors.Join(err, rundir.Discard(c.Dir))
 		}
 		return err
@@ -163,6 +163,8 @@ func checkRunDir(command, dir string) error {
 	switch {
 	case errors.Is(err, rundir.ErrNoRun):
 		return fmt.Errorf("%s %s: %w%s", command, dir, err, holdsInstead(dir))
+	case err == nil && !rundir.Recorded(dir):
+		err = fmt.Errorf("%w: %s has a %s, and nothing that a run of it recorded", rundir.ErrNoRun, dir, rundir.ScenarioFile)
 	case err == nil:
 		err = untrusted.CheckDir(dir)
 	}
@@ -185,6 +187,14 @@ func checkSeriesDir(command, dir string, has func(string) bool, none error) erro
 		return fmt.Errorf("%s %s: %w", command, dir, err)
 	}
 	return nil
+}
+
+// begin makes the directory of a plan, or goes on there, and keeps other processes away until release is called.
+func begin(plan interface{ Begin(dir string) error }, dir string) (release func(), err error) {
+	if err := plan.Begin(dir); err != nil {
+		return nil, err
+	}
+	return rundir.OccupyPlan(dir)
 }
 
 // holdsInstead is the end of a message about a directory that does not hold what a command needs: what it holds, and

@@ -163,6 +163,19 @@ func TestReadmeShowsTheFigures(t *testing.T) {
 	}
 }
 
+// The manual has what came of trying each version of ZooKeeper.
+func TestReadmeShowsTheVersions(t *testing.T) {
+	trials, err := figures.ReadTrials(root(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	if err := figures.TrialTable(&table, trials); err != nil {
+		t.Fatal(err)
+	}
+	inManual(t, "reports/measurements/versions.md", "versions", table.String())
+}
+
 // The manual lists every built-in scenario with the reader whom it serves and its question.
 func TestReadmeListsTheScenarios(t *testing.T) {
 	all, err := scenario.Builtins(workloads.Builtin)
@@ -364,6 +377,7 @@ func sentence(text string) string {
 type schemaKey struct {
 	Description string `json:"description"`
 	Default     any    `json:"default"`
+	Enum        []any  `json:"enum"`
 }
 
 // The manuals list every key that the JSON Schema has.
@@ -379,14 +393,19 @@ func TestReadmeListsTheKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	var keys, faultKeys strings.Builder
-	keys.WriteString("| key | default | meaning |\n|---|---|---|\n")
+	keys.WriteString("| key | default, others | meaning |\n|---|---|---|\n")
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		k := schema.Properties[name]
-		preset := ""
+		var values []string // the default first
 		if k.Default != nil {
-			preset = fmt.Sprintf("`%v`", k.Default)
+			values = append(values, fmt.Sprintf("`%v`", k.Default))
 		}
-		fmt.Fprintf(&keys, "| `%s` | %s | %s |\n", name, preset, k.Description)
+		for _, other := range k.Enum {
+			if other != k.Default {
+				values = append(values, fmt.Sprintf("`%v`", other))
+			}
+		}
+		fmt.Fprintf(&keys, "| `%s` | %s | %s |\n", name, strings.Join(values, ", "), k.Description)
 	}
 	faultKeys.WriteString("| key of a fault | meaning |\n|---|---|\n")
 	ofFaults := schema.Defs["fault"].Properties

@@ -6,10 +6,13 @@ import (
 	"log/slog"
 	"sync"
 
+	"locklab/ensembles"
 	"locklab/harness/incluster"
+	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/series"
+	"locklab/harness/simulate"
 	"locklab/harness/watch"
 )
 
@@ -51,6 +54,11 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 			return err
 		}
 	}
+	if sc.Lab == ensembles.LabSim {
+		if err := simulate.Refuse(sc); err != nil {
+			return err
+		}
+	}
 	dir := outDir(c.Out, sc.Name)
 	if err := rundir.CheckDir(dir); err != nil {
 		return err
@@ -59,9 +67,18 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 		for _, w := range sc.Warnings() {
 			fmt.Fprintln(std.Err, "warning:", w)
 		}
-		fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces the plan, not the interleaving); run directory %s\n",
-			sc.Name, sc.About, sc.Seed, dir)
+		reproduces := "the plan, not the interleaving"
+		if sc.Lab == ensembles.LabSim {
+			reproduces = "the run"
+		}
+		fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces %s); run directory %s\n",
+			sc.Name, sc.About, sc.Seed, reproduces, dir)
 	})
+	if sc.Lab == ensembles.LabSim {
+		announce()
+		out, err := series.Execute(ctx, sc, dir, run.Options{})
+		return tell(std, out, c.JSON, err)
+	}
 	if c.InCluster {
 		announce()
 		out, err := incluster.Execute(ctx, sc, dir, incluster.Options{Log: log, Progress: std.Err})

@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"locklab/ensembles"
+	"locklab/ensembles/debian"
 	"locklab/ensembles/kubernetes"
 	"locklab/ensembles/labs"
 	"locklab/ensembles/process"
@@ -68,16 +71,35 @@ func (c cleanCmd) Run(ctx context.Context, log *slog.Logger) error {
 	return errors.Join(access.Clean(ctx, log), process.Kind{}.Clean(ctx, log))
 }
 
-type curatorCmd struct{}
+type curatorCmd struct {
+	Version string `arg:"" optional:"" help:"Which version; the newest that can be had if none is given."`
+}
 
-// Run compiles the driver of Curator to where runs look for it, beside the binary. Runs would compile it themselves,
-// but a set-up that fails should fail before anything else begins.
-func (curatorCmd) Run(ctx context.Context, std streams) error {
+// Run gets Curator, unless it is there, and compiles its driver to where runs look for it, beside the binary. Runs
+// would compile it themselves, but a set-up that fails should fail before anything else begins.
+func (c curatorCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	jars, err := curator.Jars()
+	if c.Version != "" && !slices.Contains(curator.Versions, c.Version) {
+		return scenario.Refuse("curator", "one of "+strings.Join(curator.Versions, ", ")+"; "+curator.EnvJars+
+			" names the jars of another", "there is no package of Curator %s", c.Version)
+	}
+	version := c.Version
+	if version == "" && os.Getenv(curator.EnvJars) == "" {
+		version = curator.Versions[0]
+	}
+	jars, err := curator.Jars(version)
+	if errors.Is(err, curator.ErrMissing) && version != "" {
+		if err = unpackCurator(ctx, version); err == nil {
+			jars, err = curator.Jars(version)
+		}
+	}
+	if err != nil && c.Version == "" && version != "" { // no network, or no tool
+		log.Warn("the newest Curator cannot be had, so the one that is installed is used", "error", err)
+		jars, err = curator.Jars("")
+	}
 	if err != nil {
 		return err
 	}
@@ -87,6 +109,15 @@ func (curatorCmd) Run(ctx context.Context, std streams) error {
 	}
 	fmt.Fprintln(std.Out, jar)
 	return nil
+}
+
+// unpackCurator gets the jars of a version from Debian's packages.
+func unpackCurator(ctx context.Context, version string) error {
+	dir, err := curator.Dir(version)
+	if err != nil {
+		return err
+	}
+	return debian.CopyJars(ctx, curator.Suites[version], curator.Package, curator.Files, dir)
 }
 
 type manifestsCmd struct {

@@ -24,6 +24,7 @@ type simulateCmd struct {
 	Model    int      `placeholder:"N" help:"The model that a seed is of. A locklab with another model refuses."`
 	Out      string   `predictor:"dir" placeholder:"DIR" help:"${simulate_out_help}"`
 	Resume   string   `predictor:"dir" placeholder:"DIR" help:"Go on with the simulation in a directory."`
+	Explain  string   `placeholder:"EXAMPLE" help:"${simulate_explain_help}"`
 	JSON     bool     `name:"json" help:"Print the numbers and the findings as JSON."`
 }
 
@@ -49,11 +50,16 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	if c.Explain != "" {
+		return c.explain(std, recipes[0])
+	}
 	var before []simulate.Outcome
 	if dir != "" {
-		if err := plan.Begin(dir); err != nil {
+		release, err := begin(plan, dir)
+		if err != nil {
 			return err
 		}
+		defer release()
 		if before, err = plan.Outcomes(dir); err != nil {
 			return err
 		}
@@ -62,16 +68,16 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 	var e ending
 	var shown bool // there was a violation
 	found := func(f simulate.Finding) {
+		f.Reproduce = reproduces(f, !plan.Faults)
 		out.Findings = append(out.Findings, f)
 		shown = shown || f.Violation && f.State != simulate.Gone
 		e.violation = e.violation || shown
 		if !c.JSON {
-			fmt.Fprintf(std.Out, "%s\n  %s\n", f, reproduces(f, !plan.Faults))
+			fmt.Fprintf(std.Out, "%s\n  again: %s\n", f, f.Reproduce)
 		}
 	}
 	for _, r := range recipes {
-		campaign := simulate.Campaign{Recipe: r, First: plan.First, Last: plan.Last, Hours: plan.Hours,
-			Faults: plan.Faults, StopAtFinding: c.Stop, Found: found,
+		campaign := simulate.Campaign{Plan: *plan, Recipe: r, StopAtFinding: c.Stop, Found: found,
 			Progress: func(t simulate.Totals) { fmt.Fprintln(std.Err, line(r.Name, t, plan.Hours)) }}
 		for _, o := range before {
 			if o.Recipe == r.Name {
@@ -81,8 +87,8 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 		if dir != "" {
 			campaign.Done = func(o simulate.Outcome) error { return o.Keep(dir) }
 		}
-		for _, f := range campaign.Recheck(ctx) {
-			found(f)
+		if err := campaign.Recheck(ctx); err != nil {
+			return e.with(err)
 		}
 		shown = false
 		t, err := campaign.Execute(ctx)
@@ -103,6 +109,7 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 			if err != nil {
 				return e.with(err)
 			}
+			x.Finding.Reproduce = reproduces(x.Finding, !plan.Faults)
 			if out.Shrunk = append(out.Shrunk, x); !c.JSON {
 				x.Print(std.Out)
 			}
@@ -154,9 +161,31 @@ func (c *simulateCmd) plan() (p *simulate.Plan, dir string, err error) {
 	return p, c.Out, err
 }
 
+// explain tells an example, or the run of a seed.
+func (c *simulateCmd) explain(std streams, r lock.Recipe) error {
+	seed, err := strconv.ParseUint(c.Explain, 10, 64)
+	x := simulate.Explain(c.Explain)
+	switch {
+	case err != nil && x == nil:
+		return scenario.Refuse("--explain", "one of "+strings.Join(simulate.Examples(), ", ")+", or a seed",
+			"there is no example %q", c.Explain)
+	case len(c.Recipe) > 1 || x != nil && (len(c.Recipe) > 0 || c.NoFaults) || c.Seeds != "" || c.Hours != 0 || c.Stop ||
+		c.Out != "" || c.Resume != "":
+		return scenario.Refuse("--explain", "with no flags but --json, and for a seed one --recipe, --no-faults and --model",
+			"it tells a single run")
+	case err == nil:
+		x = simulate.Seed(r, seed, !c.NoFaults).Explain()
+	}
+	if c.JSON {
+		return printJSON(std.Out, x)
+	}
+	x.Print(std.Out)
+	return nil
+}
+
 // reproduces returns the command that runs one seed again.
 func reproduces(f simulate.Finding, noFaults bool) string {
-	s := fmt.Sprintf("again: locklab simulate --recipe %s --seeds %d --model %d", f.Recipe, f.Seed, simulate.Model)
+	s := fmt.Sprintf("locklab simulate --recipe %s --seeds %d --model %d", f.Recipe, f.Seed, simulate.Model)
 	if noFaults {
 		s += " --no-faults"
 	}

@@ -27,7 +27,7 @@ type sweepCmd struct {
 	Saturate []string `sep:"none" placeholder:"LIMIT" predictor:"limit" help:"${saturate_help}"`
 	Over     string   `placeholder:"KEY" help:"${over_help}"`
 
-	Budget time.Duration `default:"0s" placeholder:"TIME" help:"${search_budget_help}"`
+	Budget time.Duration `placeholder:"TIME" help:"${search_budget_help}"`
 
 	Out    string `predictor:"dir" env:"LOCKLAB_OUT" placeholder:"DIR" help:"${sweep_out_help}"`
 	Resume string `predictor:"dir" placeholder:"DIR" help:"Continue the interrupted sweep in a directory."`
@@ -58,9 +58,11 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	if err != nil {
 		return err
 	}
-	if err := plan.Begin(dir); err != nil {
+	release, err := begin(plan, dir)
+	if err != nil {
 		return err
 	}
+	defer release()
 	fmt.Fprintf(std.Err, "%s: %s\nseed %d (it reproduces grid, order and plans, not the interleaving); directory %s\n",
 		plan.Scenario, plan, plan.Seed, dir)
 	runErr := carryOutSweep(ctx, std, log, plan, dir)
@@ -80,16 +82,13 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 }
 
 func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, string, error) {
-	refuse := func(flag, msg, hint string) (*series.SweepPlan, string, error) {
-		return nil, "", &scenario.InputError{Flag: flag, Msg: msg, Hint: hint}
-	}
 	if c.Resume != "" {
 		outGiven := c.Out != "" && c.Out != os.Getenv(outVariable)
 		search := len(c.Saturate) > 0 || c.Over != "" || c.Budget != 0
 		if c.Scenario != "" || len(c.Param)+len(c.Threshold) > 0 || search || outGiven || c.Repeat != 0 ||
 			anyGiven(c.Keys) {
-			return refuse("--resume", "the plan is in the directory already",
-				"without a scenario, its keys, --param, --repeat, --saturate, --over, --budget, --threshold and --out")
+			return nil, "", scenario.Refuse("--resume", "without a scenario, its keys, --param, --repeat, --saturate, --over, "+
+				"--budget, --threshold and --out", "the plan is in the directory already")
 		}
 		if err := checkSeriesDir("sweep --resume", c.Resume, series.IsSweep, series.ErrNoSweep); err != nil {
 			return nil, "", err
@@ -99,14 +98,16 @@ func (c *sweepCmd) plan(ctx context.Context, in io.Reader) (*series.SweepPlan, s
 	}
 	switch search := len(c.Saturate) > 0; {
 	case c.Repeat < 0 || c.Repeat > 1000 || c.Repeat > 1 && search:
-		return refuse("--repeat", fmt.Sprintf("%d times", c.Repeat), "from 1 to 1000; a search repeats its probes by itself")
+		return nil, "", scenario.Refuse("--repeat", "from 1 to 1000; a search repeats its probes by itself", "%d times",
+			c.Repeat)
 	case len(c.Threshold) > 0 && search:
-		return refuse("--threshold", "--saturate has the limit", "give one of the two")
+		return nil, "", scenario.Refuse("--threshold", "give one of the two", "--saturate has the limit")
 	case len(c.Param) == 0 && !search:
-		return refuse("--param", "there is nothing to vary", "--param clients=1..256, or --saturate 'acquire.p99 < 20ms'")
+		return nil, "", scenario.Refuse("--param", "--param clients=1..256, or --saturate 'acquire.p99 < 20ms'",
+			"there is nothing to vary")
 	case !search && (c.Over != "" || c.Budget != 0) || c.Budget < 0:
-		return refuse("--saturate", "--over and --budget are of a search",
-			"--saturate 'acquire.p99 < 20ms' --over clients --budget 20m")
+		return nil, "", scenario.Refuse("--saturate", "--saturate 'acquire.p99 < 20ms' --over clients --budget 20m",
+			"--over and --budget are of a search")
 	}
 	cfg := series.SweepConfig{Repeat: c.Repeat, Saturate: c.Saturate, Over: c.Over, Budget: c.Budget}
 	for _, text := range c.Param {
@@ -146,8 +147,8 @@ func (c *sweepCmd) confirmPlan(plan *series.SweepPlan) error {
 			return err
 		}
 		if plan.Search != nil && sc.Connect != "" && !c.Yes {
-			return &scenario.InputError{Flag: "--saturate", Msg: "the search raises the rate on the ensemble of connect " +
-				"until the limit is missed", Hint: "--yes to do so; a run ends itself once max-latency is passed"}
+			return scenario.Refuse("--saturate", "--yes to do so; a run ends itself once max-latency is passed",
+				"the search raises the rate on the ensemble of connect until the limit is missed")
 		}
 		if err := errors.Join(c.confirm(sc), run.CheckFiles(sc)); err != nil {
 			return err
@@ -240,7 +241,7 @@ func (c *planCmd) Run(std streams) error {
 		{"--rate", settings.FormatNumber(c.Rate), !(c.Rate >= 0 && c.Rate <= 1e6)},
 	} {
 		if f.bad {
-			return &scenario.InputError{Flag: f.flag, Msg: fmt.Sprintf("%v is out of range", f.value), Hint: "above 0"}
+			return scenario.Refuse(f.flag, "above 0", "%v is out of range", f.value)
 		}
 	}
 	if err := checkSeriesDir("plan", c.Dir, series.IsSweep, series.ErrNoSweep); err != nil {

@@ -114,3 +114,26 @@ func TestRefusedUsage(t *testing.T) {
 		t.Errorf("there is %v", made)
 	}
 }
+
+// Who makes a mistake with a command is sent to the help of that command.
+func TestUsageErrorsNameTheirHelp(t *testing.T) {
+	for name := range exitsOf {
+		code, stdout, stderr := runCLI(t, append(strings.Fields(name), "--no-such-flag")...)
+		if name == "driver check" { // takes it for the command that is to be tried
+			code, stdout, stderr = runCLI(t, strings.Fields(name)...)
+		}
+		if code != exitInput || stdout != "" || !strings.HasSuffix(stderr, " (see locklab help "+name+")\n") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", name, code, stdout, stderr)
+		}
+		help := append([]string{"help"}, strings.Fields(name)...)
+		if code, stdout, _ := runCLI(t, help...); code != exitOK || !strings.Contains(stdout, "Usage: locklab "+name) {
+			t.Errorf("%q: exit code %d\n%s", help, code, stdout)
+		}
+	}
+	for args, want := range map[string]string{"nosuch": "--help", "init": "help init", "driver nosuch": "help driver"} {
+		code, _, stderr := runCLI(t, strings.Fields(args)...)
+		if code != exitInput || !strings.HasSuffix(stderr, " (see locklab "+want+")\n") {
+			t.Errorf("%s: exit code %d, stderr %q", args, code, stderr)
+		}
+	}
+}

@@ -122,5 +122,8 @@ func (c Config) Varied() []string {
 	if c.Base.Heap != c.Head.Heap || c.Base.JVM != c.Head.JVM {
 		varied = append(varied, "env.java_options")
 	}
+	if c.Base.RoundTrip.Relayed != c.Head.RoundTrip.Relayed {
+		varied = append(varied, "env.relayed")
+	}
 	return varied
 }

@@ -88,6 +88,7 @@ func TestVaried(t *testing.T) {
 		{"tick", "2s", []string{"tick", "env.session_timeout_ns"}}, // 2 ticks is the least
 		{"heap", "512MiB", []string{"heap", "env.java_options"}},
 		{"jvm", "production", []string{"jvm", "env.java_options"}},
+		{"round-trip", "0s", []string{"round-trip", "env.relayed"}},
 		{"workload", "read-write", []string{"workload", "recipe", "read-share", "downgrade-share"}},
 		{"iterations", "50", []string{"duration", "iterations"}},
 	} {

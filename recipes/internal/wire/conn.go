@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"net"
 	"sync"
+	"time"
 
 	"locklab/recipes/zkproto"
 )
@@ -21,12 +22,14 @@ type conn struct {
 	silent bool              // answers are no longer delivered
 	sunk   bool              // requests are no longer delivered
 	old    map[int32]bool    // xids whose reply comes from a server that lags
+
+	unanswered []time.Time // when each request was sent that has no answer yet; see Silence
 }
 
 func (c *conn) Write(p []byte) (int, error) {
 	if !c.begun {
 		c.begun = true
-		return c.Conn.Write(c.w.connecting(p))
+		return c.send(c.w.connecting(p))
 	}
 	for at := 0; at < len(p); {
 		end := at + 4 + int(binary.BigEndian.Uint32(p[at:]))
@@ -50,7 +53,7 @@ func (c *conn) writeFrame(p []byte) (int, error) {
 	c.mark(xid, op)
 	s := c.w.sent(op)
 	if s == nil {
-		return c.Conn.Write(p)
+		return c.send(p)
 	}
 	c.mu.Lock()
 	switch s.fault {
@@ -71,7 +74,7 @@ func (c *conn) writeFrame(p []byte) (int, error) {
 		c.w.struckNow(s)
 		return len(p), nil
 	}
-	n, err := c.Conn.Write(p)
+	n, err := c.send(p)
 	if s.fault == Mute {
 		c.w.struckNow(s)
 	}
@@ -83,6 +86,9 @@ func (c *conn) Read(p []byte) (int, error) {
 		frame, err := readFrame(c.Conn)
 		if err != nil {
 			return 0, err
+		}
+		if !c.greeted || int32(binary.BigEndian.Uint32(frame[4:])) != eventXid {
+			c.answer()
 		}
 		if !c.greeted {
 			c.greeted = true

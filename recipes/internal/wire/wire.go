@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"sync"
+	"time"
 
 	"locklab/recipes/zkproto"
 )
@@ -32,6 +33,9 @@ type Wire struct {
 	disowned zkproto.Grant
 	// forgotten is a session that servers do not know any more; see Forget.
 	forgotten zkproto.Grant
+	// asked is when the latest request was sent that a server has answered; silence is explained at Silence.
+	asked   time.Time
+	silence time.Duration
 }
 
 // New returns a wire that injects no faults yet.

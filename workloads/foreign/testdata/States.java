@@ -39,10 +39,10 @@ public final class States {
         client.start();
         States states = new States(client);
         switch (args[0]) {
-            case "mutex":
+            case "InterProcessMutex":
                 states.mutex(args[2]);
                 break;
-            case "latch":
+            case "LeaderLatch":
                 states.latch(args[2]);
                 break;
             default:
