@@ -181,7 +181,7 @@ func guardedWrite(st *stage) error {
 		return err
 	}
 	defer func() {
-		if err := st.observer.zk.Delete(st.ctx, ledger); err != nil {
+		if err := st.remove(ledger); err != nil {
 			st.t.Error(err)
 		}
 	}()
@@ -209,11 +209,11 @@ func guardedWrite(st *stage) error {
 // written checks that a write was executed once if the client was told so, and not at all if it was told that the
 // write failed.
 func (st *stage) written(ledger string, wrote error) {
-	if err := st.observer.zk.Sync(st.ctx, ledger); err != nil {
+	if err := st.sync(ledger); err != nil {
 		st.t.Error(err)
 		return
 	}
-	data, _, err := st.observer.zk.Get(st.ctx, ledger)
+	data, _, err := st.get(ledger)
 	unknown := errors.Is(wrote, zksession.ErrConnectionLoss) || errors.Is(wrote, context.Canceled)
 	if done := string(data) == "mine"; err != nil || !unknown && done != (wrote == nil) {
 		st.t.Errorf("executed: %t, %v; the client was told: %v", done, err, wrote)

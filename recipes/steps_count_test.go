@@ -91,10 +91,7 @@ func wantCount(value int32) func(*stage) {
 
 // forgetCount removes a count, and fires the watches on it.
 func forgetCount(st *stage) {
-	if err := st.observer.zk.Sync(st.ctx, st.path); err != nil {
-		st.t.Fatal(err)
-	}
-	if err := st.observer.zk.Delete(st.ctx, countOf(st.path)); err != nil {
+	if err := st.remove(countOf(st.path)); err != nil {
 		st.t.Fatal(err)
 	}
 }

@@ -1,6 +1,7 @@
 package recipes
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -9,9 +10,39 @@ import (
 	"locklab/recipes/zksession"
 )
 
+// The observer's requests are repeated when its connection is lost: the servers may elect a leader during any case.
+
+// sync lets the observer's next reads see whatever is committed.
+func (st *stage) sync(node string) error {
+	_, err := settled(st.ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, st.observer.zk.Sync(ctx, node)
+	})
+	return err
+}
+
+// get returns the data and the stat of a znode, as the observer sees them.
+func (st *stage) get(node string) (data []byte, stat zksession.Stat, err error) {
+	stat, err = settled(st.ctx, func(ctx context.Context) (stat zksession.Stat, err error) {
+		data, stat, err = st.observer.zk.Get(ctx, node)
+		return stat, err
+	})
+	return data, stat, err
+}
+
+// remove deletes a znode, unless it is gone.
+func (st *stage) remove(node string) error {
+	_, err := settled(st.ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, st.observer.zk.Delete(ctx, node)
+	})
+	if errors.Is(err, zksession.ErrNoNode) {
+		return nil
+	}
+	return err
+}
+
 // children returns a directory's present znodes, as the observer sees them.
 func (st *stage) children(dir string) (map[string]view, error) {
-	if err := st.observer.zk.Sync(st.ctx, dir); err != nil {
+	if err := st.sync(dir); err != nil {
 		return nil, err
 	}
 	return st.observer.inspect(st.ctx, dir, func(string) bool { return true })
@@ -56,10 +87,10 @@ func everyOf(members ...string) reality {
 
 // theOne checks the hold of a naive mutex.
 func theOne(st *stage, h *Hold) error {
-	if err := st.observer.zk.Sync(st.ctx, st.path); err != nil {
+	if err := st.sync(st.path); err != nil {
 		return err
 	}
-	_, stat, err := st.observer.zk.Get(st.ctx, st.path)
+	_, stat, err := st.get(st.path)
 	if err == nil && (stat.Owner != h.Session() || stat.Czxid != h.Token()) {
 		err = fmt.Errorf("the znode is of session %x and transaction %x", stat.Owner, stat.Czxid)
 	}
@@ -89,7 +120,7 @@ func leased(n, permits int) reality {
 // deleteAll deletes the znodes of the client under test, as an administrator would.
 func (st *stage) deleteAll() {
 	for _, node := range st.own() {
-		if err := st.observer.zk.Delete(st.ctx, node); err != nil && !errors.Is(err, zksession.ErrNoNode) {
+		if err := st.remove(node); err != nil {
 			st.t.Errorf("delete %s: %v", node, err)
 		}
 	}
@@ -97,7 +128,7 @@ func (st *stage) deleteAll() {
 
 // own returns the znodes of the client under test.
 func (st *stage) own() (nodes []string) {
-	if _, stat, err := st.observer.zk.Get(st.ctx, st.path); err == nil && stat.Owner == st.subject.ID() {
+	if _, stat, err := st.get(st.path); err == nil && stat.Owner == st.subject.ID() {
 		nodes = append(nodes, st.path)
 	}
 	for _, dir := range []string{"", "locks", "leases", "a", "b"} {

@@ -115,6 +115,10 @@ func (l *Lab) order(t testing.TB, verb, server string) {
 	}
 }
 
+// perPackageServes is for how long a shared ensemble does without one of its servers. No test of it disturbs servers,
+// so what stands still for seconds is the machine, and an election would be a fault that no test asked for.
+const perPackageServes = 10 * time.Second
+
 // A PerPackage is the [Lab] that all tests of a package use. The first test that asks for it starts it. Its zero value
 // is ready to use; a package keeps one in a variable and calls Main in TestMain.
 type PerPackage struct {
@@ -132,7 +136,7 @@ func (p *PerPackage) Servers(t testing.TB) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.lab == nil && p.skip == "" {
-		l, h, err := start(0)
+		l, h, err := start(int(perPackageServes / Tick))
 		if err != nil {
 			t.Fatal(err)
 		}
