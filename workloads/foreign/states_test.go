@@ -338,6 +338,7 @@ func zkActor(t *testing.T, server, path string, timeout time.Duration) *actor {
 var libraries = slices.Concat(
 	[]library{{name: "ours: `Mutex`", actor: ourActor, gone: "disconnected", back: "connected", expired: "expired"}},
 	ofCurator("5.4.0"),
+	ofCurator("5.7.1"),
 	[]library{
 		{name: "kazoo 2.8.0: `Lock`", actor: kazooActor, gone: "SUSPENDED", back: "CONNECTED", expired: "CONNECTED"},
 		{name: "go-zookeeper 1.0.4: `zk.Lock`", actor: zkActor, gone: "StateDisconnected", back: "StateHasSession",
