@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -69,19 +67,11 @@ func (p *Plan) Outcomes(dir string) (all []Outcome, err error) {
 	if err := records.Mend(name); err != nil {
 		return nil, err
 	}
-	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	lines, err := records.Read(f, func(o *Outcome) int { return o.Model }, Model)
+	lines, err := records.ReadFile(name, func(o *Outcome) int { return o.Model }, Model)
 	at := map[string]int{}
 	for i, o := range lines {
 		if !slices.Contains(p.Recipes, o.Recipe) || o.Seed < p.First || o.Seed > p.Last {
-			err = errors.Join(err, fmt.Errorf("line %d: the plan has no seed %d of %s", i+1, o.Seed, o.Recipe))
+			err = errors.Join(err, fmt.Errorf("%s, line %d: the plan has no seed %d of %s", name, i+1, o.Seed, o.Recipe))
 		}
 		is := fmt.Sprint(o.Recipe, " ", o.Seed)
 		if earlier, ran := at[is]; ran {
@@ -92,7 +82,7 @@ func (p *Plan) Outcomes(dir string) (all []Outcome, err error) {
 		all = append(all, o)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrNoSimulation, name, err)
+		return nil, fmt.Errorf("%w: %w", ErrNoSimulation, err)
 	}
 	return all, nil
 }

@@ -45,6 +45,8 @@ type Lock struct {
 	// Forgetful says that the servers answer each reconnect of the lock's client with another session, and that the client
 	// believes that it still has its own; see [Lock.Connect].
 	Forgetful bool `json:"forgetful,omitempty"`
+	// Seldom says that the bug shows in few of many attempts that are all alike, because it is a race inside a server.
+	Seldom bool `json:"seldom,omitempty"`
 	// OneByOne says that the lock's permits are acquired one after another, so that a hold has neither a token nor a
 	// place in the order of a queue.
 	OneByOne bool `json:"one_by_one,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,7 +54,11 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	done := []series.Reproduction{}
 	var errs []error
 	for _, bug := range all {
-		one, err := labs.Reproduce(ctx, bug, filepath.Join(dir, bug.Name), c.Attempts)
+		attempts := c.Attempts
+		if c.All && bug.Seldom {
+			attempts = 1 // more of them would take longer than all the others together
+		}
+		one, err := labs.Reproduce(ctx, bug, filepath.Join(dir, bug.Name), attempts)
 		end()
 		switch {
 		case err == nil:
@@ -77,7 +82,15 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	case len(done) > 0:
 		err = errors.Join(err, table(std.Out, "bug", done[0]))
 	}
-	return reproEnding(done, err)
+	return c.ending(done, err)
+}
+
+// ending joins err and what is missing. Among all bugs, one that shows seldom does not have to show.
+func (c *reproCmd) ending(done []series.Reproduction, err error) error {
+	missing := slices.ContainsFunc(done, func(r series.Reproduction) bool {
+		return r.Finding == nil && !(c.All && r.Bug.Seldom)
+	})
+	return ending{unknown: missing}.with(err)
 }
 
 func (c *reproCmd) chosen() ([]broken.Lock, error) {
@@ -102,11 +115,6 @@ func bugNames() (names []string) {
 		names = append(names, bug.Name)
 	}
 	return names
-}
-
-// reproEnding returns the error that the command ends with. err is what went wrong on the way.
-func reproEnding(done []series.Reproduction, err error) error {
-	return ending{unknown: caught(done) < len(done)}.with(err)
 }
 
 func caught(done []series.Reproduction) (n int) {
