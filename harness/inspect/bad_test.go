@@ -37,7 +37,7 @@ func TestBadServers(t *testing.T) {
 		name   string
 		server func(*testing.T) string
 		tls    *reach.TLS
-		wait   time.Duration // the whole time; the answer must come in it
+		wait   time.Duration // the whole time; what the server does is asked at the end, when some of it is left
 		want   string
 	}{
 		{"nobody listens", func(*testing.T) string { return "127.0.0.1:1" }, nil, time.Minute,
@@ -55,7 +55,7 @@ func TestBadServers(t *testing.T) {
 					}
 				}
 			})
-		}, nil, enough, "no server serves clients"},
+		}, nil, enough, "answers as no ZooKeeper server does"},
 		{"a long frame", func(t *testing.T) string {
 			return serve(t, func(c net.Conn) { _, _ = c.Write([]byte{0x7f, 0xff, 0xff, 0xff}); silent(c) })
 		}, nil, enough, "with 2147483647 bytes, as no ZooKeeper server does"},
@@ -79,9 +79,6 @@ func TestBadServers(t *testing.T) {
 			if !errors.Is(err, remote.ErrUnusable) || !strings.Contains(text, c.want) || !strings.Contains(text, server) ||
 				strings.ContainsAny(text, "\n\r\x00\x1b[]") {
 				t.Errorf("%q, want %q", text, c.want)
-			}
-			if ctx.Err() != nil {
-				t.Errorf("it took all the time: %v", context.Cause(ctx))
 			}
 		})
 	}
