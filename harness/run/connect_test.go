@@ -81,9 +81,9 @@ guard: fencing
 hold: 20ms
 think: 200ms
 warmup: 300ms
-duration: 4s
+duration: 6s # the fault, and a session timeout to recover
 min-acquired: 5
-session-timeout: 2s
+session-timeout: 4s
 faults:
   - {kind: foreign-children, target: all, at: 500ms, for: 1s}
 `
@@ -97,9 +97,9 @@ guard: fencing
 hold: 20ms
 think: 200ms
 warmup: 300ms
-duration: 4s
+duration: 6s # the fault, and a session timeout to recover
 min-acquired: 5
-session-timeout: 2s
+session-timeout: 4s
 faults:
   - {kind: latency, target: c2, from: servers, latency: 20ms, at: 500ms, for: 1s}
 `
