@@ -208,12 +208,18 @@ func testExpire(t *testing.T, c *contest) {
 			events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpExpired && e.Session == h.Sessions[0] }),
 		) == 1
 	})
-	eventually(t, "the client to connect anew", func() bool {
+	c.connectsAnew(t, "c1/0", h)
+	c.grants(t)
+}
+
+// connectsAnew waits until a client has another session than the one that was harmed.
+func (c *contest) connectsAnew(t *testing.T, client string, h *Harm) {
+	t.Helper()
+	eventually(t, client+" to connect anew", func() bool {
 		return len(events(t, c.c1, func(e history.Event) bool {
-			return e.Op == history.OpConnected && e.Client == "c1/0" && e.Session != h.Sessions[0] && e.At > h.At
+			return e.Op == history.OpConnected && e.Client == client && e.Session != h.Sessions[0] && e.At > h.At
 		})) > 0
 	})
-	c.grants(t)
 }
 
 func testExpireHolder(t *testing.T, c *contest) {
@@ -226,8 +232,9 @@ func testExpireHolder(t *testing.T, c *contest) {
 	)
 	held := events(t, c.c1, func(e history.Event) bool { return e.Op == history.OpTrigger && e.Fault == "x2" })
 	if len(held) != 1 || held[0].Lock != lock || held[0].Token == 0 || held[0].Session != h.Sessions[0] {
-		t.Errorf("struck %v", held)
+		t.Fatalf("struck %v", held)
 	}
+	c.connectsAnew(t, held[0].Client, h) // the grants may all be the other client's
 	c.grants(t)
 }
 
