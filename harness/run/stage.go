@@ -219,8 +219,15 @@ func (s *Stage) startEnsemble(ctx context.Context) error {
 func (s *Stage) describeVersions(ctx context.Context) error {
 	s.env.ZooKeepers = map[string]string{}
 	var numbers []string
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
 	for _, h := range s.ensemble.Servers {
-		told, err := s.ensemble.Told(ctx, h)
+		var told string
+		// A server that was ready a moment ago may be electing a leader, and tells nothing meanwhile.
+		err := ensembles.Poll(ctx, 100*time.Millisecond, h.Name+" to tell its version", func() (err error) {
+			told, err = s.ensemble.Told(ctx, h)
+			return err
+		})
 		if err != nil {
 			return err
 		}
