@@ -116,11 +116,7 @@ func (u upgrade) Inject(ctx context.Context) (*Harm, error) {
 	}
 	told, cancel := context.WithTimeout(context.WithoutCancel(ctx), healedCap)
 	defer cancel()
-	var now string
-	err = ensembles.Poll(told, pollEvery, first.Host.Name+" to tell its version", func() (err error) {
-		now, err = e.Told(told, first.Host)
-		return err
-	})
+	now, err := e.AwaitTold(told, first.Host)
 	if err != nil {
 		return h, err
 	}

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"locklab/ensembles/agent"
 	"locklab/ensembles/debian"
@@ -183,6 +184,16 @@ func (e *Ensemble) Told(ctx context.Context, h *Host) (string, error) {
 		return "", fmt.Errorf("%s does not tell its version: %s", h.Name, LastLines(answer, 1))
 	}
 	return version, nil
+}
+
+// AwaitTold returns the version that a server tells, once it tells one, or an error when ctx ends. A server tells none
+// while it starts or elects a leader.
+func (e *Ensemble) AwaitTold(ctx context.Context, h *Host) (version string, err error) {
+	err = Poll(ctx, 20*time.Millisecond, h.Name+" to tell its version", func() (err error) {
+		version, err = e.Told(ctx, h)
+		return err
+	})
+	return version, err
 }
 
 // VersionNumber returns the number of a version that a server has told, such as 3.8.0.

@@ -244,7 +244,7 @@ func (p *place) look(ctx context.Context) (children []string, changed *waiter, e
 }
 
 // doubtful reports whether our own znode has to be read: see [place.await].
-func (p *place) doubtful() bool { return p.stat.Owner != p.line.s.ID() || closed(p.again) }
+func (p *place) doubtful() bool { return p.stat.Owner != p.line.s.ID() || tasks.Closed(p.again) }
 
 // readOwn reads and watches our own znode, unless it is watched, and sends the result. It is errNodeGone also if the
 // znode is not ours.

@@ -14,6 +14,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"github.com/google/uuid"
 
+	"locklab/recipes/internal/tasks"
 	"locklab/recipes/internal/wire"
 	"locklab/recipes/zksession"
 	"locklab/recipes/zktest"
@@ -117,7 +118,7 @@ func testSecuredLock(t *testing.T, servers []string) {
 					refusedWith(t, name+": evict", err, node)
 				}
 			}
-			if err := h.Context().Err(); err != nil || closed(h.Revoked()) {
+			if err := h.Context().Err(); err != nil || tasks.Closed(h.Revoked()) {
 				t.Errorf("the hold ended or was revoked: %v", err)
 			}
 			queued := make(chan int, 8)

@@ -10,15 +10,15 @@ import (
 	"locklab/recipes/zksession"
 )
 
-// The observer's requests are repeated when its connection is lost: the servers may elect a leader during any case.
-
-// sync lets the observer's next reads see whatever is committed.
-func (st *stage) sync(node string) error {
-	_, err := settled(st.ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, st.observer.zk.Sync(ctx, node)
-	})
+// settle has the observer send a request until it is answered: the servers may elect a leader during any case. get does
+// the same.
+func (st *stage) settle(request func(ctx context.Context, node string) error, node string) error {
+	_, err := settled(st.ctx, func(ctx context.Context) (struct{}, error) { return struct{}{}, request(ctx, node) })
 	return err
 }
+
+// sync lets the observer's next reads see whatever is committed.
+func (st *stage) sync(node string) error { return st.settle(st.observer.zk.Sync, node) }
 
 // get returns the data and the stat of a znode, as the observer sees them.
 func (st *stage) get(node string) (data []byte, stat zksession.Stat, err error) {
@@ -31,9 +31,7 @@ func (st *stage) get(node string) (data []byte, stat zksession.Stat, err error) 
 
 // remove deletes a znode, unless it is gone.
 func (st *stage) remove(node string) error {
-	_, err := settled(st.ctx, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, st.observer.zk.Delete(ctx, node)
-	})
+	err := st.settle(st.observer.zk.Delete, node)
 	if errors.Is(err, zksession.ErrNoNode) {
 		return nil
 	}

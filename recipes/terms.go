@@ -120,16 +120,6 @@ func (c *terms) extend(deadline time.Time) {
 	}
 }
 
-// closed reports whether a channel is closed that nothing is sent on. A nil channel is not.
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 // due is called by the timer.
 func (c *terms) due() {
 	c.mu.Lock()

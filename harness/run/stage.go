@@ -222,12 +222,7 @@ func (s *Stage) describeVersions(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for _, h := range s.ensemble.Servers {
-		var told string
-		// A server that was ready a moment ago may be electing a leader, and tells nothing meanwhile.
-		err := ensembles.Poll(ctx, 100*time.Millisecond, h.Name+" to tell its version", func() (err error) {
-			told, err = s.ensemble.Told(ctx, h)
-			return err
-		})
+		told, err := s.ensemble.AwaitTold(ctx, h) // a server that was ready a moment ago may be electing a leader again
 		if err != nil {
 			return err
 		}

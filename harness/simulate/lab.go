@@ -8,6 +8,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"locklab/chaos"
@@ -81,15 +82,15 @@ func (s *simulation) carryOut(ctx context.Context, dir string) error {
 		s.rec.at(w.Now(), fmt.Sprintf("c%d", i+1), history.Ready(n))
 	}
 	s.rec.harness(history.PhaseBegins(0, history.PhaseWarmup))
-	over := make(chan struct{})
+	var over atomic.Bool
 	go func() {
-		defer close(over)
+		defer over.Store(true)
 		s.inject(measure, end)
 	}()
 	s.until(ctx, measure)
 	s.rec.harness(history.PhaseBegins(0, history.PhaseMeasure))
 	s.until(ctx, end)
-	s.recover(ctx, over)
+	s.recover(ctx, &over)
 	s.rec.harness(history.PhaseBegins(0, history.PhaseDrain))
 	sc.closes.Store(int64(w.Now()))
 	s.finish(ctx)
@@ -148,7 +149,7 @@ func (s *simulation) inject(measure, end time.Duration) {
 
 // recover lets clients go on after the measured window until all faults are over and each client has had its lock, as
 // far as the scenario wants that.
-func (s *simulation) recover(ctx context.Context, over <-chan struct{}) {
+func (s *simulation) recover(ctx context.Context, over *atomic.Bool) {
 	sc := s.scene
 	faulty := len(sc.schedule.Steps) > 0
 	longest := sc.LivenessPhase()
@@ -156,7 +157,7 @@ func (s *simulation) recover(ctx context.Context, over <-chan struct{}) {
 		if longest > 0 {
 			s.rec.harness(history.PhaseBegins(0, history.PhaseHeal))
 		}
-		for !isClosed(over) && ctx.Err() == nil {
+		for !over.Load() && ctx.Err() == nil {
 			s.until(ctx, s.w.Now()+10*time.Millisecond)
 		}
 		s.rec.harness(history.FinalHealed(sc.view.Owe(sc.ClientNames()), history.OK, ""))
@@ -177,15 +178,6 @@ func (s *simulation) recover(ctx context.Context, over <-chan struct{}) {
 	})
 }
 
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 // drainCap is how long clients may go on waiting after the end, if they may finish.
 const drainCap = 30 * time.Second
 
@@ -204,12 +196,12 @@ func (s *simulation) finish(ctx context.Context) {
 		s.rec.at(s.w.Now(), fmt.Sprintf("c%d", i+1), history.Done())
 	}
 	s.rec.harness(history.PhaseBegins(0, history.PhaseCollect))
-	written := make(chan struct{})
+	var written atomic.Bool
 	go func() {
-		defer close(written)
+		defer written.Store(true)
 		s.lastWrite()
 	}()
-	s.await(ctx, time.Minute, func() bool { return isClosed(written) })
+	s.await(ctx, time.Minute, written.Load)
 	s.until(ctx, s.w.Now()+5*s.tick)
 }
 

@@ -15,6 +15,7 @@ import (
 	"locklab/harness/check"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
+	"locklab/harness/rundir"
 	"locklab/harness/watch"
 	"locklab/recipes/zktest"
 	"locklab/recipes/zktest/sim"
@@ -253,7 +254,7 @@ func (r *record) add(e history.Event) {
 }
 
 // harness records an event of the harness, from the kernel.
-func (r *record) harness(e history.Event) { r.at(r.w.Now(), "harness", e) }
+func (r *record) harness(e history.Event) { r.at(r.w.Now(), rundir.HarnessHost, e) }
 
 // Record implements [resource.Recorder].
 func (r *record) Record(e history.Event) error {

@@ -8,6 +8,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/harness/history"
+	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/watch"
 	"locklab/recipes/zktest/sim"
@@ -159,7 +160,7 @@ type journal struct{ *simulation }
 
 // Record implements [chaos.Journal].
 func (j journal) Record(e history.Event) error {
-	e.Process = "harness"
+	e.Process = rundir.HarnessHost
 	if e.At == 0 {
 		e.At = j.scene.clock.Now()
 	}

@@ -134,17 +134,8 @@ func (c *framedConn) send(frames []byte, requests []sentRequest) bool {
 // prove notes that the server has accepted n credentials. c.mu is held.
 func (c *framedConn) prove(n int) {
 	c.unproved -= n
-	if c.unproved <= 0 && !isClosed(c.proved) {
+	if c.unproved <= 0 && !tasks.Closed(c.proved) {
 		close(c.proved)
-	}
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
 	}
 }
 

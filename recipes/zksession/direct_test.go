@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"locklab/recipes/internal/tasks"
 	"locklab/recipes/zkproto"
 )
 
@@ -331,7 +332,7 @@ func (c *heldConn) Write(p []byte) (int, error) {
 	if c.writes.Add(1) == 1 {
 		<-c.held
 	}
-	if !isClosed(c.held) {
+	if !tasks.Closed(c.held) {
 		return 0, errors.New("written before the connect request")
 	}
 	return c.Conn.Write(p)

@@ -87,3 +87,13 @@ func Tell(ctx context.Context) context.Context { return context.WithValue(ctx, t
 
 // Told reports whether a context says that.
 func Told(ctx context.Context) bool { return ctx.Value(toldKey{}) != nil }
+
+// Closed reports whether a channel is closed that nothing is sent on. A nil channel is not.
+func Closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
