@@ -249,17 +249,19 @@ $(TEST_CLUSTER):
 	cd ensembles/kubernetes/testcluster && $(BUILD) -ldflags '-s -w' -o $(TEST_CLUSTER)-pause/pause ./pause && \
 		nice env $(BUILD) -ldflags '$(KUBERNETES_LDFLAGS)' -o $@ .
 
-# Nightly tests run on every kind of lab. The runs of the fuzzers are short, as their corpora are.
+# Nightly tests run on every kind of lab. The runs of the fuzzers are short, as their corpora are. By default a fuzzer
+# makes each input that it keeps smaller for up to a minute, which would be all it does.
+FUZZ := -run '^$$' -fuzztime 30s -fuzzminimizetime 10x -fuzz
 test-all: kazoo ## run the nightly tests as well, on every kind of lab, catch every known bug, and run the fuzzers
 	LOCKLAB_TEST_ALL=1 $(MAKE) --no-print-directory test
 	$(GO) test -race -short -count=1 ./ensembles/kubernetes
 	$(MAKE) --no-print-directory test-netns test-process gallery
 	@if [ -e $(TEST_CLUSTER) ] || [ -n "$${KUBECONFIG:-}" ]; then $(MAKE) --no-print-directory test-kubernetes; \
 		else echo "no test of labs in a cluster; make test-kubernetes builds one, once"; fi
-	$(GO) test -run '^$$' -fuzz FuzzLoad -fuzztime 30s ./harness/scenario
-	$(GO) test -run '^$$' -fuzz FuzzDecode -fuzztime 30s ./harness/history
-	$(GO) test -run '^$$' -fuzz FuzzRead -fuzztime 30s ./ensembles/txnlog
-	$(GO) test -run '^$$' -fuzz FuzzRequest -fuzztime 30s ./recipes/zktest
+	$(GO) test $(FUZZ) FuzzLoad ./harness/scenario
+	$(GO) test $(FUZZ) FuzzDecode ./harness/history
+	$(GO) test $(FUZZ) FuzzRead ./ensembles/txnlog
+	$(GO) test $(FUZZ) FuzzRequest ./recipes/zktest
 
 soak: image ## run the long suites: hundreds of kills and faults
 	LOCKLAB_SOAK=1 $(GO) test -p 1 -timeout 3h -run 'Soak' -v ./harness/...

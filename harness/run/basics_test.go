@@ -35,6 +35,7 @@ duration: 1s
 min-acquired: 5
 session-timeout: 1s
 tick: 200ms
+sync-limit: 50
 storage: tmpfs
 seed: 7
 `

@@ -85,8 +85,12 @@ func TestARealSweepIsResumed(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			defer cancel()
+			ended <- cmd.Wait()
+		}()
 		err = ensembles.Poll(ctx, 20*time.Millisecond, "runs of the sweep", func() error {
 			begun, err := filepath.Glob(filepath.Join(dir, pointsDir, "*", "*", rundir.ScenarioFile))
 			if err != nil || len(whole()) < after || len(begun) <= after {
@@ -97,7 +101,7 @@ func TestARealSweepIsResumed(t *testing.T) {
 		if err == nil && sig != 0 {
 			err = cmd.Process.Signal(sig)
 		}
-		if waitErr := cmd.Wait(); err != nil {
+		if waitErr := <-ended; err != nil {
 			t.Fatal(err, waitErr)
 		}
 		if said, rerr := os.ReadFile(out.Name()); rerr == nil {

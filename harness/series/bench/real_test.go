@@ -220,11 +220,11 @@ func TestAKeyOfTheServers(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	dir := filepath.Join(t.ArtifactDir(), "bench")
 	cmd := command(t, dir, "--count", "50", "--vs", "clients=2")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	begun := make(chan error, 1)
 	go func() {
 		// In the middle of the third sample.
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
 		err := ensembles.Poll(ctx, 10*time.Millisecond, "the third sample", func() error {
 			if _, err := os.Stat(filepath.Join(dir, Base, "002", "scenario.yaml")); err == nil {
 				return nil
@@ -232,15 +232,15 @@ func TestInterrupted(t *testing.T) {
 			_, err := os.Stat(filepath.Join(dir, Head, "002", "scenario.yaml"))
 			return err
 		})
-		signal := syscall.SIGINT
-		if err != nil {
-			signal = syscall.SIGKILL
+		if err == nil {
+			err = cmd.Process.Signal(syscall.SIGINT)
 		}
-		begun <- errors.Join(err, cmd.Process.Signal(signal))
+		begun <- err
 	}()
 	code, stdout := exitCode(t, cmd)
+	cancel()
 	if err := <-begun; err != nil {
-		t.Fatal(err)
+		t.Fatalf("exit code %d: %v\n%s", code, err, stdout)
 	}
 	whole, aside, sides := 0, 0, map[string]int{}
 	for _, file := range glob(t, filepath.Join(dir, "*", "*", "result.json")) {
