@@ -100,6 +100,10 @@ func extract(ctx context.Context, suite, pkg string, options []string, f func(ro
 		return err
 	}
 	defer os.RemoveAll(dir)
+	// Apt checks signatures as a user of its own, which has to read the keys in here.
+	if err := os.Chmod(dir, 0o755); err != nil {
+		return err
+	}
 	root := filepath.Join(dir, "root")
 	args := append([]string{"--variant=extract", "--include=" + pkg, "--format=directory"}, options...)
 	nothing := func(out io.Reader) error {
