@@ -123,7 +123,7 @@ func (c *contest) contend(t *testing.T, h *ensembles.Host, path string) {
 				Hold:  workloads.Always(20 * time.Millisecond),
 				Think: workloads.Always(150 * time.Millisecond),
 			},
-			Drain: control.DrainCancel,
+			Drain: workloads.DrainCancel,
 			Seed:  1,
 		},
 	)

@@ -2,6 +2,15 @@ package workloads
 
 import "time"
 
+// The ways to end the acquisitions that wait when the work ends.
+const (
+	DrainFinish = "finish" // a waiting client is still granted the lock, within [DrainCap]
+	DrainCancel = "cancel" // its acquisition is cancelled, and counted as censored
+)
+
+// DrainCap is how long after the end a client may go on waiting, because a lock may never be granted again.
+const DrainCap = 30 * time.Second
+
 // A Load is what clients ask of the locks and when: the part of a scenario that every client process is given as it is.
 // Its tags are those of package settings and of scenarios.
 type Load struct {

@@ -158,6 +158,9 @@ func parseRecipe(text string) (string, error) {
 			return "", settings.Errorf(lock.ExecPrefix+"FILE ARGUMENTS, with spaces in between",
 				"%s does not name a command", settings.Quote(text))
 		}
+		if _, err := lock.Argv(command); err != nil {
+			return "", settings.Errorf(lock.ExecPrefix+"FILE, a script that has the arguments", "%v", err)
+		}
 		return text, nil
 	}
 	names := lock.Split(text)

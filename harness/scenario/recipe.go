@@ -47,7 +47,8 @@ func (s *Scenario) Command() []string {
 	if !ok {
 		return nil
 	}
-	return strings.Fields(command)
+	argv, _ := lock.Argv(command)
+	return argv
 }
 
 // Foreign reports whether a recipe runs in a process of its own beside the client's.

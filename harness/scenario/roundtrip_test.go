@@ -61,7 +61,7 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 		MaxRate: scenario.Defaults().MaxRate, MaxLatency: scenario.Defaults().MaxLatency,
 		Workload: draw("workload", "mutex", "read-write", "semaphore", "multi-lock"),
 		Recipe: draw("recipe", "mutex", "naive-mutex", "none", "curator-rw", "mutex,curator-mutex", "exec:./my-lock",
-			`exec:/opt/lock "quoted" \ -v: #1`),
+			`exec:/opt/lock --as="quoted" \ -v: #1`),
 		ClientImage:       draw("client-image", "", "debian:bookworm"),
 		Layout:            nodes.Layout(draw("layout", "", "queue", "__lock__#", "a#,b#")),
 		Guard:             draw("guard", "none", "fencing", "zk-multi"),

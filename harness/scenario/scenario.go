@@ -18,9 +18,6 @@ import (
 
 // The values of the keys that are choices.
 const (
-	DrainFinish = "finish" // waiters at the end are still granted the lock
-	DrainCancel = "cancel" // waiters at the end are cancelled, and counted as censored
-
 	PlacementSpread    = "spread"    // sessions are dealt to all servers in turn
 	PlacementLeader    = "leader"    // they are made with the leader, as long as it can be reached
 	PlacementFollowers = "followers" // they are dealt to the followers in turn
@@ -180,7 +177,7 @@ func Defaults() *Scenario {
 		},
 		Warmup:         2 * time.Second,
 		Duration:       10 * time.Second,
-		Drain:          DrainFinish,
+		Drain:          workloads.DrainFinish,
 		SessionTimeout: 2 * time.Second,
 		Tick:           200 * time.Millisecond,
 		SyncLimit:      5,

@@ -113,7 +113,7 @@ func recipeSchema(names []string) object {
 	}
 	one := `(` + strings.Join(patterns, "|") + `)`
 	return object{"anyOf": []object{{"enum": all}, settings.TextSchema(`^` + one + `( *, *` + one + `)+$`),
-		settings.TextSchema(`^` + lock.ExecPrefix + `\S`)}}
+		settings.TextSchema(`^` + lock.ExecPrefix + lock.ArgPattern + `(\s+` + lock.ArgPattern + `)*$`)}}
 }
 
 // thresholdSchema returns the schema of a threshold. Metrics that are durations need a limit with a unit.

@@ -147,7 +147,7 @@ func (s *soak) scenario(name string, lasts, hold time.Duration) *scenario.Scenar
 	sc := scenario.Defaults()
 	sc.Name, sc.Lab, sc.Storage = "advise-soak-"+name, labtest.Kind(), scenario.StorageTmpfs
 	sc.SessionTimeout, sc.Tick, sc.Duration = s.timeout, soakTick, lasts.Round(time.Second)
-	sc.Seed, sc.Drain = 1+s.draw.Uint64N(1<<32), scenario.DrainCancel
+	sc.Seed, sc.Drain = 1+s.draw.Uint64N(1<<32), workloads.DrainCancel
 	sc.Locks, sc.LockChoice = soakVictims, workloads.Choice{Dealt: true}
 	sc.Hold.Centre, sc.Think.Centre = hold, 100*time.Millisecond
 	sc.Expect = map[string]string{"belief-exclusion": "any", "effect": "any", "fairness": "any"}

@@ -23,6 +23,7 @@ import (
 	"locklab/recipes/zktest"
 	"locklab/recipes/zktest/sim"
 	"locklab/reports/result"
+	"locklab/workloads"
 	"locklab/workloads/resource"
 )
 
@@ -178,14 +179,11 @@ func (s *simulation) recover(ctx context.Context, over *atomic.Bool) {
 	})
 }
 
-// drainCap is how long clients may go on waiting after the end, if they may finish.
-const drainCap = 30 * time.Second
-
 // finish waits until all clients have ended, and has the servers commit a last write, which follows all of theirs.
 func (s *simulation) finish(ctx context.Context) {
 	ended := func() bool { return s.running.Load() == 0 }
-	if s.scene.Drain == scenario.DrainFinish {
-		s.await(ctx, drainCap, ended)
+	if s.scene.Drain == workloads.DrainFinish {
+		s.await(ctx, workloads.DrainCap, ended)
 	}
 	ctx = context.WithoutCancel(ctx)
 	for i, c := range s.clients {

@@ -41,7 +41,7 @@ func Ceiling(ctx context.Context, recipe string) (best float64, err error) {
 	defer os.RemoveAll(dir)
 	cfg := config{control.ClientConfig{Host: "c1", Recipe: recipe, Workload: workloads.Mutex, LockOnly: true,
 		Clients: ceilingClients, AllClients: ceilingClients, Iterations: ceilingEach, SessionTimeout: time.Minute,
-		Drain: control.DrainFinish, Resource: "none", Load: workloads.Load{LockChoice: workloads.Choice{Dealt: true}}}}
+		Drain: workloads.DrainFinish, Resource: "none", Load: workloads.Load{LockChoice: workloads.Choice{Dealt: true}}}}
 	for _, address := range service.Addrs() {
 		cfg.Servers = append(cfg.Servers, control.Server{Name: address, Address: address})
 	}

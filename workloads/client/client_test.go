@@ -30,7 +30,7 @@ func valid() config {
 		Workload:       workloads.Mutex,
 		Locks:          []string{"/run1/lock0"},
 		Clients:        2,
-		Drain:          control.DrainFinish,
+		Drain:          workloads.DrainFinish,
 		SessionTimeout: time.Second,
 	}}
 }
@@ -225,7 +225,7 @@ func TestTriggersFireOnce(t *testing.T) {
 
 // When the end is moved forward, all limits move with it.
 func TestLimitsEndEarlier(t *testing.T) {
-	for _, drain := range []string{control.DrainFinish, control.DrainCancel} {
+	for _, drain := range []string{workloads.DrainFinish, workloads.DrainCancel} {
 		t.Run(drain, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := newProcess(t)
@@ -240,8 +240,8 @@ func TestLimitsEndEarlier(t *testing.T) {
 				defer l.release()
 				p.until <- clock.Now() + int64(3*time.Second)
 				waits := 3 * time.Second
-				if drain == control.DrainFinish {
-					waits += drainCap
+				if drain == workloads.DrainFinish {
+					waits += workloads.DrainCap
 				}
 				if begin, wait := at(l.begin), at(l.wait); begin != 3*time.Second || wait != waits {
 					t.Errorf("begin ended after %v, wait after %v, want 3s and %v", begin, wait, waits)
@@ -265,11 +265,11 @@ func TestLimits(t *testing.T) {
 		stop        bool
 		want        [3]bool // begin, wait, use have ended
 	}{
-		{"open", control.DrainFinish, time.Hour, false, [3]bool{}},
-		{"closed, waiters finish", control.DrainFinish, -time.Second, false, [3]bool{true, false, false}},
-		{"closed, waiters are cancelled", control.DrainCancel, -time.Second, false, [3]bool{true, true, false}},
-		{"closed for very long", control.DrainFinish, -time.Hour, false, [3]bool{true, true, false}},
-		{"stopped", control.DrainFinish, time.Hour, true, [3]bool{true, true, false}},
+		{"open", workloads.DrainFinish, time.Hour, false, [3]bool{}},
+		{"closed, waiters finish", workloads.DrainFinish, -time.Second, false, [3]bool{true, false, false}},
+		{"closed, waiters are cancelled", workloads.DrainCancel, -time.Second, false, [3]bool{true, true, false}},
+		{"closed for very long", workloads.DrainFinish, -time.Hour, false, [3]bool{true, true, false}},
+		{"stopped", workloads.DrainFinish, time.Hour, true, [3]bool{true, true, false}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newProcess(t)

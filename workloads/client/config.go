@@ -27,7 +27,7 @@ func (c *config) validate() error {
 		return errors.New("client: clients and resource are required")
 	case c.TLS == nil && slices.ContainsFunc(c.Servers, func(s control.Server) bool { return s.TLS }):
 		return errors.New("client: connections are to use TLS, and nothing says how")
-	case c.Drain != control.DrainFinish && c.Drain != control.DrainCancel:
+	case c.Drain != workloads.DrainFinish && c.Drain != workloads.DrainCancel:
 		return fmt.Errorf("client: unknown drain %q", c.Drain)
 	}
 	if c.Observe {

@@ -27,10 +27,6 @@ import (
 	"locklab/workloads/resource"
 )
 
-// drainCap is how long after the window's end a waiter may go on waiting, even
-// if it is to finish: a lock that is never granted again must not hang a run.
-const drainCap = 30 * time.Second
-
 // collectAt is the garbage collector's target, in percent of the memory in use. A thousand waiting clients mostly
 // hold buffers and drop lists of a queue, so collecting more often than by default (100) costs little and saves
 // nearly a third of the memory.
@@ -279,8 +275,8 @@ func (p *process) limits(ctx context.Context, w window) limits {
 	end := clock.Time(w.end)
 	use, cancelUse := context.WithCancel(ctx)
 	var patience time.Duration
-	if p.cfg.Drain == control.DrainFinish {
-		patience = drainCap
+	if p.cfg.Drain == workloads.DrainFinish {
+		patience = workloads.DrainCap
 	}
 	wait, cancelWait := context.WithDeadline(use, end.Add(patience))
 	begin, cancelBegin := context.WithDeadline(wait, end)

@@ -15,12 +15,6 @@ import (
 	"locklab/workloads/lock"
 )
 
-// The ways to drain.
-const (
-	DrainFinish = "finish" // a client that waits at the end of the window is still granted the lock
-	DrainCancel = "cancel" // a client that waits at the end of the window is cancelled
-)
-
 // ClientConfig is what a client process is started with, as JSON.
 type ClientConfig struct {
 	// Host is the process's name in the history.

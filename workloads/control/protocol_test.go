@@ -18,7 +18,7 @@ func TestNeededIsReadBack(t *testing.T) {
 		Locks:   []string{"/a"},
 		Clients: 3,
 		Warmup:  time.Second,
-		Drain:   DrainFinish,
+		Drain:   workloads.DrainFinish,
 		Seed:    1 << 63,
 		Load:    workloads.Load{Hold: workloads.Always(5 * time.Millisecond)},
 	}

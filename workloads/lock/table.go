@@ -1,6 +1,8 @@
 package lock
 
 import (
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -83,6 +85,22 @@ func Split(text string) []string {
 	}
 	return names
 }
+
+// ArgPattern is what each word of a command matches, as a whole. Quotes around spaces would not be heeded.
+const ArgPattern = `[^\s"']([^\s"']|"[^\s"]*"|'[^\s']*')*`
+
+// Argv splits a command at its spaces.
+func Argv(command string) ([]string, error) {
+	argv := strings.Fields(command)
+	for _, word := range argv {
+		if !whole.MatchString(word) {
+			return nil, fmt.Errorf("the argument %s has a quote, and arguments end at every space", word)
+		}
+	}
+	return argv, nil
+}
+
+var whole = regexp.MustCompile("^" + ArgPattern + "$")
 
 // IsControl reports whether a recipe's name is a control's.
 func IsControl(name string) bool { return strings.HasPrefix(name, ControlPrefix) }

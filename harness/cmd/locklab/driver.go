@@ -33,7 +33,10 @@ func (c *driverCheckCmd) Run(ctx context.Context, std streams) error {
 		argv[0] = strings.TrimPrefix(argv[0], lock.ExecPrefix) // as a recipe is written
 	}
 	if len(argv) == 1 {
-		argv = strings.Fields(argv[0])
+		var err error
+		if argv, err = lock.Argv(argv[0]); err != nil {
+			return &scenario.InputError{Msg: err.Error(), Hint: "a command and its arguments, without quotes around them all"}
+		}
 	}
 	if len(argv) == 0 {
 		return &scenario.InputError{Msg: "no command", Hint: "locklab driver check ./mylock"}

@@ -279,7 +279,7 @@ func Act2Run(fenced bool) (*rundir.Run, evidence.Facts) {
 		Seed:    7,
 		Clients: 5, ClientProcesses: 5, Locks: 1,
 		SessionTimeout: 2 * time.Second, Tick: 500 * time.Millisecond,
-		Storage: "tmpfs", Servers: 3, Drain: scenario.DrainFinish, Load: workloads.Load{Arrivals: workloads.Closed},
+		Storage: "tmpfs", Servers: 3, Drain: workloads.DrainFinish, Load: workloads.Load{Arrivals: workloads.Closed},
 	})
 	run.Env = rundir.Env{Lab: "docker", ZooKeeper: "3.8.0", Kernel: "6.1", CPUs: 4}
 	return run, facts
@@ -291,7 +291,7 @@ func BusyRun(n int, seconds float64, withFaults bool) (*rundir.Run, evidence.Fac
 		Name: "contended", Recipe: "mutex", Guard: "none", Seed: 1,
 		Clients: n, ClientProcesses: (n + 7) / 8, Locks: 1,
 		SessionTimeout: 4 * time.Second, Tick: time.Second,
-		Storage: "disk", Servers: 3, Drain: scenario.DrainFinish, Load: workloads.Load{Arrivals: workloads.Closed},
+		Storage: "disk", Servers: 3, Drain: workloads.DrainFinish, Load: workloads.Load{Arrivals: workloads.Closed},
 	})
 	run.Env = rundir.Env{Lab: "docker", ZooKeeper: "3.8.0"}
 	return run, evidence.Facts{Tokens: true, Queue: true, Exclusive: true, Guard: "none",
@@ -446,7 +446,7 @@ func JudgedRun() (*rundir.Run, check.Report) {
 		Recipe: "mutex", Guard: "none", Seed: 7,
 		Clients: 5, ClientProcesses: 5, Locks: 1,
 		SessionTimeout: 2 * time.Second, Tick: 500 * time.Millisecond,
-		Storage: "tmpfs", Servers: 3, Drain: scenario.DrainFinish, Load: workloads.Load{Arrivals: workloads.Closed},
+		Storage: "tmpfs", Servers: 3, Drain: workloads.DrainFinish, Load: workloads.Load{Arrivals: workloads.Closed},
 	})
 	run.Env = rundir.Env{Lab: "docker", ZooKeeper: "3.8.0", Kernel: "6.1"}
 	return run, rep
