@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -104,9 +105,12 @@ func recordFigures(ctx context.Context, args []string) (err error) {
 	return nil
 }
 
-// revisionOf returns the version of a locklab binary, as it says it.
+// revisionOf returns the version of a locklab binary, as it says it, or the checkout's commit if it was built without.
 func revisionOf(ctx context.Context, binary string) (string, error) {
 	said, err := exec.CommandContext(ctx, binary, "--version").Output()
+	if bytes.Contains(said, []byte("commit: unknown")) { // -buildvcs=false
+		said, err = exec.CommandContext(ctx, "git", "rev-parse", "--short=12", "HEAD").Output()
+	}
 	first, _, _ := strings.Cut(string(said), "\n")
 	return strings.TrimSpace(first), err
 }
