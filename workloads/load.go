@@ -46,6 +46,10 @@ type Load struct {
 	// after the other, until then, or until it is told that it has lost its hold. 0 = one critical section.
 	Term time.Duration `json:"term_ns,omitempty" key:"term" scenario:"workload=mutex,omitempty" min:"0" max:"24h"`
 
+	// DieShare of the acquisitions end with the death of their client: it neither releases nor closes its session, so what
+	// it holds stays until the servers expire that. It goes on in another session.
+	DieShare float64 `json:"die_share,omitempty" key:"die-share" scenario:"omitempty" min:"0" max:"1"`
+
 	// Arrivals is how work arrives; empty = [Closed].
 	Arrivals string `json:"arrivals,omitempty" key:"arrivals" enum:"closed,poisson,uniform"`
 }

@@ -144,7 +144,7 @@ func (b *bench) argv(peer, path string, clients int) []string {
 			fmt.Sprint(b.cfg.Locks), fmt.Sprint(clients), fmt.Sprint(timeout.Milliseconds())}, servers...)
 	}
 	if peer == KazooLock {
-		return append([]string{"python3", b.host(peer).Path(kazooProgram), path, fmt.Sprint(b.cfg.Locks),
+		return append([]string{"/usr/bin/python3", b.host(peer).Path(kazooProgram), path, fmt.Sprint(b.cfg.Locks),
 			fmt.Sprint(clients), fmt.Sprint(timeout.Milliseconds())}, servers...)
 	}
 	p, err := json.Marshal(Process{Peer: peer, Path: path, Locks: b.cfg.Locks, Clients: clients, SessionTimeout: timeout,

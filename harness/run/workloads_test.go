@@ -66,6 +66,23 @@ func testWorkloads(t *testing.T, stage *Stage) {
 			)
 		}
 	})
+	// What a client holds when it dies is free once the servers have expired its session, and not before.
+	t.Run("holders that die", func(t *testing.T) {
+		out := runOn(t, stage, with("clients: 4", "duration: 5s", "hold: 1ms", "die-share: 0.02"))
+		wantVerdict(t, out, evidence.Pass)
+		deaths, sessions := 0, map[history.SessionID]bool{}
+		for _, e := range readHistory(t, out.Dir) {
+			switch {
+			case e.Op == history.OpRelease && e.Kind == history.Info:
+				deaths++
+			case e.Op == history.OpConnected && strings.HasPrefix(e.Client, "c"):
+				sessions[e.Session] = true
+			}
+		}
+		if deaths == 0 || len(sessions) <= 4 || len(sessions) > 4+deaths {
+			t.Errorf("%d deaths, and %d sessions of 4 clients", deaths, len(sessions))
+		}
+	})
 	t.Run("semaphore", func(t *testing.T) {
 		out := runOn(t, stage, short("workload: semaphore", "permits: 5", "units: 2", "hold: 5ms"))
 		wantVerdict(t, out, evidence.Pass)

@@ -15,6 +15,7 @@ var valuesOf = map[string][3]string{
 	"connect":         {"a:1", "a:1,b:2,c:3/d", "d:4"},
 	"connect-auth":    {"env:A", "file:/b", "env:C"},
 	"downgrade-share": {"0.1", "0.2", "0.3"},
+	"die-share":       {"0.1", "0.2", "0.3"},
 	"drain":           {"cancel", "finish", "cancel"},
 	"fault-kinds":     {"pause", "kill:2", "pause:3,kill"},
 	"fault-length":    {"1s", "1s..2s", "0.5T..expiry"},

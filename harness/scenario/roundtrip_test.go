@@ -101,7 +101,7 @@ func drawScenario(t *rapid.T) *scenario.Scenario {
 	s.LocksAtOnce, s.Ordered = d.LocksAtOnce, d.Ordered
 	switch s.Workload {
 	case "mutex":
-		s.Term = span("term")
+		s.Term, s.DieShare = span("term"), rapid.Float64Range(0, 1).Draw(t, "die-share")
 	case "read-write":
 		s.ReadShare = rapid.Float64Range(0, 1).Draw(t, "read-share")
 		s.DowngradeShare = rapid.Float64Range(0, 1).Draw(t, "downgrade-share")

@@ -161,6 +161,15 @@ var rules = []rule{
 		"guard: none, or section: counter",
 		func(s *Scenario) bool { return s.Section == SectionNone && s.Guard != guard.None }},
 
+	{"die-share recipe", "a client of recipe {recipe} has a connection that only it can cut", "recipe: mutex, or drop it",
+		func(s *Scenario) bool {
+			return s.DieShare > 0 && slices.ContainsFunc(s.Recipes(), func(r lock.Recipe) bool {
+				return r.Foreign || r.OwnConnection
+			})
+		}},
+	{"die-share clients-per-session", "{clients-per-session} clients share a session, which ends with the first that dies",
+		"clients-per-session: 1", func(s *Scenario) bool { return s.DieShare > 0 && s.ClientsPerSession > 1 }},
+
 	{"term section", "an element of a list is appended once in a hold, and a term has many critical sections",
 		"section: counter",
 		func(s *Scenario) bool { return s.Term > 0 && s.Section == SectionAppend }},

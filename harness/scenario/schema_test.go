@@ -162,6 +162,7 @@ var beyond = []string{
 	"resizing Curator's", "resizing below an acquisition",
 	"failing tokens of a recipe without tokens", "two holders of one client", "one client that believes alone",
 	"nothing is outdated", "nothing is accessed",
+	"deaths of Curator's clients", "deaths in a shared session",
 	"term of one section", "term without pauses", "term of a list", "more often at a trigger than fits",
 	"nothing breaks", "nothing is shared", "waiting alone", "nothing is asked", "a loss behind a fence",
 	"an overlap that must not be",

@@ -43,6 +43,7 @@ func Refuse(sc *scenario.Scenario) error {
 	refuse(sc.Arrivals != workloads.Closed, "arrivals", "arrivals: closed",
 		"has no open loop, as it measures no latencies")
 	refuse(sc.Duration == 0, "iterations", "a duration", "ends after a time and not after iterations")
+	refuse(sc.DieShare > 0, "die-share", "drop it", "has no clients that die")
 	refuse(sc.Term > 0, "term", "drop it", "has no terms")
 	refuse(sc.Resize.Every > 0, "resize", "drop it", "does not resize semaphores")
 	refuse(sc.MinSessionTimeout > 0, "min-session-timeout", "drop it", "has ZooKeeper's own limits of session timeouts")

@@ -62,6 +62,7 @@ var (
 	ofSweeps = []string{"acquired_per_s", "acquire.p50", "acquire.p99", "handoff.p50", "load_per_acquire",
 		"server_per_acquire"}
 	ofFailovers = []string{"failovers", "failover_mean", "failover_max"}
+	ofOutages   = []string{"handoff.max", "acquire.max", "acquired_per_s"} // of servers, which strike every lock
 )
 
 // All are the figures that `make figures` measures. The gate's curve, the danger curve and the soaks take longer, and
@@ -87,8 +88,12 @@ var All = []Figure{
 		Columns: append([]string{"fairness.jain", "fairness.hold_rsd", "held_share"}, ofSweeps...)},
 	{Name: "distance", Manual: "reports/measurements/sweeps.md", Rounds: 5,
 		Pieces: sweep("mutex", "--param", "round-trip=0s,2ms,10ms,50ms", "--param", "clients=1,16", "--warmup", "1s",
-			"--duration", "6s"),
+			"--duration", "6s", "--min-acquired", "20"),
 		Keys: []string{"round-trip", "clients"}, Columns: append([]string{"server.requests_per_acquire"}, ofSweeps...)},
+	{Name: "deaths", Manual: "reports/measurements/sweeps.md", Rounds: 5,
+		Pieces: sweep("mutex", "--param", "die-share=0,0.001,0.01,0.1", "--param", "session-timeout=2s,6s", "--warmup", "1s",
+			"--duration", "20s", "--min-acquired", "5"),
+		Keys: []string{"session-timeout", "die-share"}, Columns: append([]string{"handoff.p99"}, ofSweeps...)},
 	{Name: "ran-out", Manual: "reports/measurements/sweeps.md", Rounds: 5,
 		Pieces: sweep("mutex", "--storage", "disk", "--param", "clients=1,4,16,64", "--param", "hold=0s,20ms", "--warmup",
 			"1s", "--duration", "4s"),
@@ -99,10 +104,10 @@ var All = []Figure{
 		Keys:   []string{"session-timeout", "tick"}, Columns: ofFailovers},
 	{Name: "failover-leader", Manual: "reports/measurements/failover.md", Rounds: 5,
 		Pieces: sweep("failover-leader", "--param", "tick=100ms,500ms"),
-		Keys:   []string{"tick"}, Columns: ofFailovers},
+		Keys:   []string{"tick"}, Columns: ofOutages},
 	{Name: "failover-leader-partition", Manual: "reports/measurements/failover.md", Rounds: 5,
 		Pieces: sweep("failover-leader-partition", "--param", "tick=100ms,500ms"),
-		Keys:   []string{"tick"}, Columns: ofFailovers},
+		Keys:   []string{"tick"}, Columns: ofOutages},
 }
 
 // Named returns the figures of these names, with commas; all if there are none.

@@ -13,7 +13,11 @@ import (
 
 // heads are short headers of columns.
 var heads = map[string]string{"acquired_per_s": "acquired/s", "server.requests_per_acquire": "requests",
-	"load_per_acquire": "processor time, clients", "server_per_acquire": "processor time, servers"}
+	"load_per_acquire": "processor time, clients", "server_per_acquire": "processor time, servers",
+	"handoff.p50": "hand-off p50", "handoff.p99": "hand-off p99", "handoff.max": "hand-off, at most",
+	"acquire.max": "acquire, at most", "failover_mean": "failover, mean", "failover_max": "failover, at most",
+	"held_share": "held", "handoff_share": "handed over", "server_processors": "server processors",
+	"fsync_share_most": "in fsync at most", "fairness.jain": "Jain’s index", "fairness.hold_rsd": "deviation of holds"}
 
 // Table writes the figure's table and its conditions in Markdown. Only rounds under the conditions of the newest
 // undisturbed one count.

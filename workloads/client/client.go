@@ -79,7 +79,13 @@ func (c *client) described() lock.Client {
 		Name:   c.Name, Locks: c.locks(), Permits: cfg.Permits, Units: cfg.Units, Resizes: cfg.Resize.Every > 0,
 		Try: cfg.Try, Queued: c.Queued, Sharing: c.session, Driver: c.p.foreign,
 	}
-	d.Dial, d.OnState, d.Logger = c.link.dial, c.state, c.p.log
+	dial, alive := c.link.live()
+	d.Dial, d.Logger = dial, c.p.log
+	d.OnState = func(s zksession.StateChange) {
+		if alive() {
+			c.state(s)
+		}
+	}
 	if c.p.guard.LeaseClock {
 		d.LeaseClock = &recipes.LeaseClockConfig{Tick: cfg.Tick}
 	}
@@ -130,8 +136,8 @@ func (c *client) run(start int64, l limits) error {
 // turn goes through one acquisition.
 func (c *client) turn(l limits) error {
 	err := c.once(l)
-	if broken := c.source.Err(); err == nil && errors.Is(broken, foreign.ErrBroken) {
-		err = broken
+	if err == nil && c.source != nil && errors.Is(c.source.Err(), foreign.ErrBroken) {
+		err = c.source.Err()
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Name, err)
@@ -180,8 +186,22 @@ func (c *client) once(l limits) error {
 	if h.Want.Downgrade && err == nil {
 		return c.goOnReading(l, h)
 	}
-	release(l.use, h)
+	c.end(l, h)
 	return err
+}
+
+// end releases what the client holds, or lets the client die with it.
+func (c *client) end(l limits, h *claims.Hold) {
+	if share := c.p.cfg.DieShare; share == 0 || c.rand.Float64() >= share {
+		release(l.use, h)
+		return
+	}
+	c.link.die()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nothing can reach the servers
+	h.Release(ctx)
+	_ = c.source.Close(ctx)
+	c.source = nil
 }
 
 // goOnReading turns a writer into a reader, in an acquisition of its own: the read hold
@@ -201,7 +221,7 @@ func (c *client) goOnReading(l limits, write *claims.Hold) error {
 		return nil
 	}
 	err := c.section(l, read)
-	release(l.use, read)
+	c.end(l, read)
 	return err
 }
 

@@ -24,12 +24,41 @@ type link struct {
 	address string   // its server
 	granted zkproto.Grant
 	refused map[string]string // by fault: the address of a server that is not to be dialled
+	died    int               // how often the client has died
 }
 
 // errKeptAway is the error of a dial to a server that a fault keeps the session away from.
 var errKeptAway = errors.New("kept from this server by a fault")
 
-// dial is [recipes.SessionConfig].Dial.
+// errDied is the error of a dial of a session whose client has died.
+var errDied = errors.New("the client has died")
+
+// live returns the dialer of a session, and what tells whether its client lives.
+func (l *link) live() (dial func(ctx context.Context, network, address string) (net.Conn, error), alive func() bool) {
+	deaths := func() int {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return l.died
+	}
+	before := deaths()
+	alive = func() bool { return deaths() == before }
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if !alive() {
+			return nil, errDied
+		}
+		return l.dial(ctx, network, address)
+	}, alive
+}
+
+// die cuts the session off from the servers for good, as the end of the client's machine would.
+func (l *link) die() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.died++
+	l.reset()
+}
+
+// dial connects to a server that no fault keeps the session away from.
 func (l *link) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	l.mu.Lock()
 	for _, refused := range l.refused {
@@ -143,6 +172,11 @@ func (l *link) leave(fault string) {
 		l.refused = map[string]string{}
 	}
 	l.refused[fault] = l.address
+	l.reset()
+}
+
+// reset resets the connection. l.mu is held.
+func (l *link) reset() {
 	conn := l.conn
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()

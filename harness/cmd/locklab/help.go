@@ -32,9 +32,9 @@ type helpGroup struct {
 var helpGroups = []helpGroup{
 	{"Load",
 		[]string{"workload", "clients", "arrivals", "rate", "locks", "hold", "think", "duration"},
-		[]string{"client-processes", "clients-per-session", "max-in-flight", "queue", "term", "section", "wait", "try",
-			"lock-choice", "locks-per-acquire", "ordered", "read-share", "downgrade-share", "permits", "units", "resize",
-			"placement", "round-trip", "warmup", "iterations", "drain", "seed"}},
+		[]string{"client-processes", "clients-per-session", "max-in-flight", "queue", "term", "die-share", "section",
+			"wait", "try", "lock-choice", "locks-per-acquire", "ordered", "read-share", "downgrade-share", "permits", "units",
+			"resize", "placement", "round-trip", "warmup", "iterations", "drain", "seed"}},
 	{"Lock",
 		[]string{"recipe", "guard", "session-timeout"},
 		[]string{"layout", "client-image"}},
