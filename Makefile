@@ -113,9 +113,19 @@ zk-lock: ## build bin/zk-lock, the example driver with go-zookeeper's zk.Lock
 broken-lock: ## build bin/broken-lock, the foreign locks with known bugs
 	$(BUILD) -o bin/broken-lock ./recipes/broken/broken-lock
 
-# The race detector needs a C compiler.
+# The race detector needs a C compiler. Go-zookeeper has a data race where it connects, so a copy is made in the user's
+# cache in which the accesses are atomic.
+RACE := bin/race
+RACE_ZK := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/locklab/go-zookeeper
 setup-race:
 	@$(call install,gcc,gcc libc6-dev)
+	@$(GO) mod download github.com/go-zookeeper/zk
+	@set -- $$($(GO) list -m -f '{{.Version}} {{.Dir}}' github.com/go-zookeeper/zk); zk=$(RACE_ZK)-$$1-atomic; \
+	if [ ! -e $$zk ]; then mkdir -p $$(dirname $$zk); new=$$(mktemp -d $$zk.XXXXXX); cp -r $$2/. $$new; chmod -R u+w $$new; \
+		sed -E -i -e 's/c\.lastZxid = (.*)/atomic.StoreInt64(\&c.lastZxid, int64(\1))/' \
+			-e 's/: ( *)c\.lastZxid,/: \1atomic.LoadInt64(\&c.lastZxid),/' $$new/conn.go; \
+		mv -T $$new $$zk 2>/dev/null || rm -rf $$new; fi; \
+	mkdir -p $(RACE) && cp go.mod go.sum $(RACE) && $(GO) mod edit -replace github.com/go-zookeeper/zk=$$zk $(RACE)/go.mod
 
 # Clojure, in which Jepsen is written, reads exported histories in a test.
 setup-clojure:
@@ -188,13 +198,7 @@ setup: image setup-race setup-clojure setup-readers setup-chromium setup-zookeep
 test: setup ## run the tests, on real ensembles (at most 15 minutes, and two to five more to install what they need, once)
 	$(GO) run ./ensembles/labtest/suite/runsuite $(SUITE_ORDER) -alone '$(ALONE_TESTS)' -labs '$(LAB_TESTS)' -plain '$(PLAIN_TESTS)' -race '$(RACE_TESTS)'
 
-# go-zookeeper has a data race where it reconnects. RACE/zk is a copy in which the accesses are atomic.
-RACE := bin/race
 test-race: image setup-race ## run the locks' tests with the race detector, on a copy of go-zookeeper without its own race
-	rm -rf $(RACE) && mkdir -p $(RACE) && cp -r "$$($(GO) list -m -f '{{.Dir}}' github.com/go-zookeeper/zk)" $(RACE)/zk && chmod -R u+w $(RACE)
-	sed -E -i -e 's/c\.lastZxid = (.*)/atomic.StoreInt64(\&c.lastZxid, int64(\1))/' \
-		-e 's/: ( *)c\.lastZxid,/: \1atomic.LoadInt64(\&c.lastZxid),/' $(RACE)/zk/conn.go
-	cp go.mod go.sum $(RACE) && $(GO) mod edit -replace github.com/go-zookeeper/zk=./$(RACE)/zk $(RACE)/go.mod
 	$(GO) test -race -tags patched -modfile=$(RACE)/go.mod -p 1 -count=1 -timeout 40m ./recipes ./recipes/zksession ./recipes/zktest
 
 # The faults conform on every kind of lab.

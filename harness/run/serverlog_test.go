@@ -75,7 +75,7 @@ func testServersWord(t *testing.T, stage *Stage) {
 				"drain: cancel",
 				"victim-alone: true",
 				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded, linger: 200ms}",
-				"expect:\n  belief-exclusion: fail\n  effect: fail\n  fairness: any",
+				"expect:\n  belief-exclusion: fail\n  effect: fail\n  fairness: any\n  liveness: any",
 			),
 		)
 		wantVerdict(t, out, evidence.Pass)

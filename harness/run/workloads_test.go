@@ -139,7 +139,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 					stage,
 					mutexPause(
 						"guard: "+guard,
-						"expect: {belief-exclusion: fail, effect: fail, fairness: any}",
+						"expect: {belief-exclusion: fail, effect: fail, fairness: any, liveness: any}",
 						"shown: {overlaps: 1, stale_accepted: 1, lost_updates: 1}",
 						"faults:\n  - {kind: pause, target: c1, trigger: before-write, until: superseded, linger: 200ms}",
 					),
@@ -153,7 +153,8 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		out := runOn(
 			t,
 			stage,
-			mutexPause("guard: lease-clock", "expect: {belief-exclusion: fail, fairness: any}", "shown: {overlaps: 1}",
+			mutexPause("guard: lease-clock", "expect: {belief-exclusion: fail, fairness: any, liveness: any}",
+				"shown: {overlaps: 1}",
 				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded, linger: 200ms}"),
 		)
 		wantVerdict(t, out, evidence.Pass)
@@ -168,7 +169,8 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		out := runOn(
 			t,
 			stage,
-			mutexPause("guard: zk-multi", "expect: {belief-exclusion: fail, fairness: any}", "shown: {overlaps: 1}",
+			mutexPause("guard: zk-multi", "expect: {belief-exclusion: fail, fairness: any, liveness: any}",
+				"shown: {overlaps: 1}",
 				"faults:\n  - {kind: pause, target: c1, trigger: before-write, until: superseded, linger: 200ms}"),
 		)
 		wantVerdict(t, out, evidence.Pass)
@@ -226,7 +228,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 			stage,
 			mutexPause(
 				"section: append",
-				"expect: {belief-exclusion: fail, effect: fail, fairness: any}",
+				"expect: {belief-exclusion: fail, effect: fail, fairness: any, liveness: any}",
 				"shown: {overlaps: 1, stale_accepted: 1, lost_updates: 1}",
 				"faults:\n  - {kind: pause, target: c1, trigger: between-read-and-write, until: superseded, linger: 200ms}",
 			),
@@ -244,7 +246,8 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		out := runOn(
 			t,
 			stage,
-			pause("shown: {overlaps: 1, stale_accepted: 1, crowded: 1}", "expect: {belief-exclusion: fail, effect: fail}"),
+			pause("shown: {overlaps: 1, stale_accepted: 1, crowded: 1}",
+				"expect: {belief-exclusion: fail, effect: fail, liveness: any}"),
 		)
 		wantVerdict(t, out, evidence.Pass)
 	})
@@ -252,7 +255,8 @@ func testWorkloads(t *testing.T, stage *Stage) {
 		out := runOn(
 			t,
 			stage,
-			pause("shown: {overlaps: 1, stale_rejected: 1}", "expect: {belief-exclusion: fail}", "guard: fencing"),
+			pause("shown: {overlaps: 1, stale_rejected: 1}", "expect: {belief-exclusion: fail, liveness: any}",
+				"guard: fencing"),
 		)
 		wantVerdict(t, out, evidence.Pass)
 		if n := out.Result.Safety.Crowded; n == nil || *n != 0 {
