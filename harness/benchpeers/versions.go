@@ -66,9 +66,9 @@ func upgrades(binary, dir string) (t trial, newest string, err error) {
 	slices.Sort(versions)
 	newest = versions[len(versions)-1]
 	text := fmt.Sprintf("workload: mutex\nclients: 16\nhold: 5ms\nduration: %ds\nzookeeper: %s\n"+
-		"faults:\n", 20*len(versions), versions[0])
+		"faults:\n", 25*len(versions), versions[0])
 	for i, v := range versions[1:] {
-		text += fmt.Sprintf("  - {kind: upgrade, target: all, to: %s, at: %ds}\n", v, 5+20*i)
+		text += fmt.Sprintf("  - {kind: upgrade, target: all, to: %s, at: %ds}\n", v, 5+25*i)
 	}
 	file := filepath.Join(dir, "upgrades.yaml")
 	what := "upgrade " + strings.Join(versions, " → ") + " under load"
