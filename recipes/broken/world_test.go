@@ -113,6 +113,16 @@ func (w *world) until(what string, cond func() bool) {
 	}
 }
 
+// ends waits until a channel is closed.
+func (w *world) ends(what string, done <-chan struct{}) {
+	w.t.Helper()
+	select {
+	case <-done:
+	case <-w.ctx.Done():
+		w.t.Fatalf("timed out before: %s", what)
+	}
+}
+
 // A client has a session of its own, and a wire that can break its connection.
 type client struct {
 	w       *world

@@ -93,7 +93,7 @@ func asReleased(cmd *exec.Cmd) *exec.Cmd {
 // information. Three packages at once keep two cores busy, because some tests wait.
 func goTest(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "nice", append([]string{leisure, "go", "test", "-json", "-vet=off", "-ldflags=-w",
-		"-p", "3", "-timeout=60m"}, args...)...)
+		"-p", "3", "-timeout=30m"}, args...)...)
 }
 
 // follow runs a command and takes the events that it prints. That tests fail is no error. The command has a process
