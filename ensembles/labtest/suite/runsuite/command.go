@@ -65,7 +65,7 @@ func (l *lab) build(ctx context.Context, dir string) error {
 func (l *lab) run(ctx context.Context, parallel int, take func(event)) error {
 	defer os.Remove(l.binary)
 	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-t", "-p", l.pkg, l.binary, "-test.v=test2json",
-		"-test.paniconexit0", "-test.timeout=60m", "-test.parallel="+strconv.Itoa(parallel))
+		"-test.paniconexit0", "-test.timeout=30m", "-test.parallel="+strconv.Itoa(parallel))
 	cmd.Dir = l.dir
 	return follow(cmd, take)
 }
