@@ -135,6 +135,29 @@ func TestZKLockContention(t *testing.T) {
 	empty(t, ours, lock)
 }
 
+// The locks of one connection are independent of each other.
+func TestZKLockAt(t *testing.T) {
+	one, two, other := lockPath(t), lockPath(t), connected(t, SessionConfig{})
+	l := zkLock(t, ZKLockConfig{Path: one})
+	at, err := l.At(two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := acquired(t, l), acquired(t, at)
+	for _, path := range []string{one, two} {
+		if names := listed(t, other, path); len(names) != 1 {
+			t.Errorf("the queue of %s: %v", path, names)
+		}
+	}
+	released(t, first)
+	empty(t, other, one)
+	released(t, second)
+	empty(t, other, two)
+	if _, err := l.At("no-path"); !errors.Is(err, ErrInvalidPath) {
+		t.Error(err)
+	}
+}
+
 // zk.Lock takes no context, so an attempt that was given up keeps its place, gets the lock at its turn, and releases
 // it.
 func TestZKLockCancelled(t *testing.T) {

@@ -30,7 +30,7 @@ type ZKLockConfig struct {
 // Many goroutines may acquire it at once; each call has a zk.Lock of its own.
 type ZKLock struct {
 	path   string
-	acl    []zk.ACL
+	aclOf  func(path string) []zk.ACL
 	client *zksession.Plain
 }
 
@@ -48,7 +48,15 @@ func ConnectZKLock(ctx context.Context, cfg ZKLockConfig) (*ZKLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("zk.Lock: %w", err)
 	}
-	return &ZKLock{cfg.Path, acl(cfg.Path), c}, nil
+	return &ZKLock{cfg.Path, acl, c}, nil
+}
+
+// At returns the zk.Lock at another path, as [ZKLockConfig] has it, on the same connection. Closing one closes both.
+func (l *ZKLock) At(path string) (*ZKLock, error) {
+	if err := checkPath(path); err != nil {
+		return nil, fmt.Errorf("zk.Lock: %w", err)
+	}
+	return &ZKLock{path, l.aclOf, l.client}, nil
 }
 
 // Session returns the id of the present or last session.
@@ -73,7 +81,7 @@ func (l *ZKLock) Acquire(ctx context.Context) (*Hold, error) {
 	if len(claimed(ctx, l).live()) > 0 {
 		return nil, fmt.Errorf("acquire %s: %w", l.path, ErrHeld)
 	}
-	lock := zk.NewLock(l.client.Conn, l.path, l.acl)
+	lock := zk.NewLock(l.client.Conn, l.path, l.aclOf(l.path))
 	var s zksession.PlainSession // set if the attempt succeeds in time
 	err := l.client.HandOver(ctx, func() error {
 		if err := lock.Lock(); err != nil {

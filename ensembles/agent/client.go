@@ -257,6 +257,8 @@ type HistoryRequest struct {
 	// Follow waits for what is still to be written. An answer without a byte then means that the host's process has
 	// ended and that the whole history has been sent. The agent's own history is followed until ctx ends.
 	Follow bool
+	// Every is how often the agent then looks for what another process has written; 0 is each 10 ms.
+	Every time.Duration
 	// Collect says that everything before Offset has arrived, and that the host need not keep it.
 	Collect bool
 }
@@ -264,7 +266,8 @@ type HistoryRequest struct {
 // History asks for a part of a raw history.
 func (c *Client) History(ctx context.Context, r HistoryRequest) (io.ReadCloser, error) {
 	return c.get(ctx, "history", url.Values{"dir": {r.Dir}, "offset": {strconv.FormatInt(r.Offset, 10)},
-		"follow": {strconv.FormatBool(r.Follow)}, "collect": {strconv.FormatBool(r.Collect)}})
+		"follow": {strconv.FormatBool(r.Follow)}, "every": {r.Every.String()},
+		"collect": {strconv.FormatBool(r.Collect)}})
 }
 
 func (c *Client) get(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {

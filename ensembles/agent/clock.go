@@ -61,6 +61,14 @@ func (c *Client) ReadClock(ctx context.Context) (history.ClockReading, history.W
 	return best, wall, nil
 }
 
+// SharesClock reports whether the host has the clock of this process, as far as [Client.ReadClock] knows: it is on the
+// same machine then.
+func (c *Client) SharesClock() bool {
+	c.clock.mu.Lock()
+	defer c.clock.mu.Unlock()
+	return c.clock.follower.Same()
+}
+
 // ToRun returns when a time of the host's clock was on this process's, as far as [Client.ReadClock] knows.
 func (c *Client) ToRun(at int64) int64 {
 	c.clock.mu.Lock()

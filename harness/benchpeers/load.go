@@ -59,7 +59,7 @@ func compareLoads(ctx context.Context, args []string) error {
 		Progress: func(what string) { fmt.Fprintln(os.Stderr, what) }}
 	flags.StringVar(&cfg.Connect, "connect", "", "servers, as host:port with commas; without it, three are started")
 	recipes := flags.String("recipe", ZKLock, "recipes: zk-lock, mutex, or both with a comma")
-	choices := flags.String("choice", uniform, "lock choices with mutex: uniform, dealt, or both; zk-lock's are dealt")
+	choices := flags.String("choice", uniform, "lock choices: uniform, dealt, or both with a comma")
 	flags.IntVar(&cfg.Shape.Clients, "clients", 200, "clients, each with a session")
 	flags.IntVar(&cfg.Shape.Locks, "locks", 50, "locks")
 	flags.DurationVar(&cfg.Shape.Hold, "hold", 5*time.Millisecond, "how long each lock is held")
@@ -70,7 +70,7 @@ func compareLoads(ctx context.Context, args []string) error {
 	flags.IntVar(&cfg.Searches, "searches", 0, "how often `sweep --saturate` is compared with the thin load's limit")
 	flags.DurationVar(&cfg.Warmup, "warmup", 3*time.Second, "time before each window")
 	flags.DurationVar(&cfg.Window, "window", 6*time.Second, "length of each window")
-	flags.IntVar(&cfg.Processes, "processes", 2, "client processes of locklab")
+	flags.IntVar(&cfg.Processes, "processes", 1, "client processes of locklab")
 	flags.StringVar(&cfg.Binary, "binary", "bin/locklab", "the locklab binary")
 	out := flags.String("out", "runs/bench-load.json", "file for all figures")
 	err := flags.Parse(args)
@@ -151,11 +151,7 @@ func (c *LoadConfig) run(ctx context.Context) (_ *LoadComparison, err error) {
 		WarmupNs: int64(c.Warmup), BoundNs: int64(c.Bound)}
 	for _, recipe := range c.Recipes {
 		var closed []LoadCell
-		choices := c.Choices
-		if recipe == ZKLock {
-			choices = []string{dealt}
-		}
-		for _, choice := range choices {
+		for _, choice := range c.Choices {
 			shape := c.Shape
 			shape.Recipe, shape.Dealt = recipe, choice == dealt
 			closed = append(closed, LoadCell{Shape: shape})

@@ -41,8 +41,8 @@ type Thin struct {
 // A Shape is a load that locklab and a [Thin] both offer.
 type Shape struct {
 	Recipe string `json:"recipe"` // ZKLock or Mutex
-	// Dealt says that client i has lock i modulo Locks; else each acquisition draws its lock. In locklab a client of
-	// ZKLock has one lock, so with it locks are dealt in an open loop too.
+	// Dealt says that client i has lock i modulo Locks; else each acquisition draws its lock. In an open loop it keeps
+	// clients that follow each other in the queue apart, so that they meet less than arrivals do.
 	Dealt   bool          `json:"dealt"`
 	Rate    float64       `json:"rate"` // acquisitions due per second; 0 in a closed loop
 	Clients int           `json:"clients"`

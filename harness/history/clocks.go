@@ -284,6 +284,9 @@ func (f *ClockFollower) Read(r ClockReading) {
 	f.last, f.read = o, true
 }
 
+// Same reports whether the clock is taken for the run's.
+func (f *ClockFollower) Same() bool { return !f.read }
+
 // ToRun returns when a time of the host's clock was on the run's.
 func (f *ClockFollower) ToRun(at int64) int64 {
 	if !f.read {

@@ -25,6 +25,7 @@ type collector struct {
 	run   string // the run's id
 	clock history.Clock
 	view  *watch.View
+	every time.Duration // how often agents look for what other processes have written; 0 = at the agents' own choice
 
 	streams  sync.WaitGroup
 	mu       sync.Mutex
@@ -132,7 +133,7 @@ func (c *collector) read(
 	ctx context.Context, s stream, offset int64, follow bool, f *os.File, feed io.Writer,
 ) (int64, error) {
 	r, err := s.host.Agent.History(ctx,
-		agent.HistoryRequest{Dir: s.dir, Offset: offset, Follow: follow, Collect: !s.keep})
+		agent.HistoryRequest{Dir: s.dir, Offset: offset, Follow: follow, Every: c.every, Collect: !s.keep})
 	if err != nil {
 		return 0, err
 	}

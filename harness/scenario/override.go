@@ -37,13 +37,20 @@ func (s *Scenario) Set(key, text string) error {
 // LeaveResource makes holds as long as the scenario says, by leaving the resource alone that the lock protects. It does
 // nothing if the scenario has faults, whose damage shows at the resource, or if it says what clients do with the
 // resource, or if something else in it needs that.
-func (s *Scenario) LeaveResource() {
-	const key = "section"
-	if s.origins[key].rank > fromDefault || len(s.Faults) > 0 || s.Drawn() {
+func (s *Scenario) LeaveResource() { s.spare("section", SectionNone) }
+
+// OneProcess runs all clients in one process, which asks for more than several can: their switches cost processor time
+// that the servers may lack. It does nothing if the scenario has faults, which strike processes, or if it says how many
+// processes there are, or if something else in it needs more.
+func (s *Scenario) OneProcess() { s.spare("client-processes", "1") }
+
+// spare changes a key from its default, in a scenario without faults, if everything else in it allows that.
+func (s *Scenario) spare(key, text string) {
+	if s.origins[key].rank > fromDefault || s.HasFaults() {
 		return
 	}
 	c := s.Clone()
-	if err := c.override(key, SectionNone, origin{rank: fromBuiltin}); err != nil {
+	if err := c.override(key, text, origin{rank: fromBuiltin}); err != nil {
 		panic(err) // it is one of the key's values
 	}
 	if fmt.Sprint(c.Validate()) == fmt.Sprint(s.Validate()) {

@@ -252,6 +252,24 @@ func TestBuiltinDowngradesFollowTheRecipe(t *testing.T) {
 	}
 }
 
+// All clients run in one process unless something needs more of them.
+func TestOneProcess(t *testing.T) {
+	for _, c := range []struct {
+		src  string
+		want int
+	}{
+		{"hold: 5ms\n", 1},
+		{"client-processes: 2\n", 2},
+		{"faults: [{kind: pause, target: c1, at: 1s, for: 1s}]\n", 2},
+		{"recipe: mutex,naive-mutex\n", 2},
+	} {
+		s := mustLoad(t, c.src)
+		if s.OneProcess(); s.ClientProcesses != c.want {
+			t.Errorf("%q: %d client processes, want %d", c.src, s.ClientProcesses, c.want)
+		}
+	}
+}
+
 // Holds are made as long as the scenario says unless that is about the resource.
 func TestLeaveResource(t *testing.T) {
 	for _, c := range []struct{ src, want string }{

@@ -123,11 +123,6 @@ func (v *validator) mixed() {
 // a session, and have no say in whether they wait.
 func (v *validator) connection() {
 	all := v.Recipes()
-	one := slices.IndexFunc(all, func(r lock.Recipe) bool { return r.OneLock })
-	if one >= 0 && v.Locks > 1 && !v.LockChoice.Dealt {
-		v.refuse(by("locks", "recipe"), "locks: 1, or lock-choice: dealt",
-			"%d locks, but a client of recipe %s has one, on a connection of its own", v.Locks, all[one].Name)
-	}
 	i := slices.IndexFunc(all, func(r lock.Recipe) bool { return r.OwnConnection })
 	if i < 0 {
 		return

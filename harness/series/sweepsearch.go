@@ -60,6 +60,7 @@ func (p *SweepPlan) planSearch(base *scenario.Scenario, cfg SweepConfig) error {
 	if err := p.setGoals(base, cfg.Saturate); err != nil {
 		return err
 	}
+	base.OneProcess()
 	search := capacity.Search{}
 	switch p.Over {
 	case rateKey:

@@ -2,6 +2,8 @@ package client
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"slices"
 	"time"
 
@@ -80,20 +82,44 @@ func (p *process) sleepUntil(ctx context.Context, at time.Time) bool {
 	if !sleep(ctx, time.Until(at)-coarse) {
 		return false
 	}
-	p.nap(time.Until(at))
+	if err := p.nap(time.Until(at)); err != nil {
+		panic(err) // as with a record that cannot be written
+	}
 	return ctx.Err() == nil
 }
 
-// nap waits by the kernel's own timer, which is good to some 50 µs.
-func nap(d time.Duration) {
-	for left := unix.NsecToTimespec(int64(max(d, 0))); left != (unix.Timespec{}); {
-		rest := unix.Timespec{}
-		if unix.Nanosleep(&left, &rest) == nil {
-			return
-		}
-		left = rest // a signal came
-	}
+// An alarm is a timer of the kernel, which is good to some 50 µs. Unlike a sleep in the kernel, a wait for it keeps no
+// processor from other goroutines. It serves one goroutine.
+type alarm struct {
+	fd   int
+	file *os.File // of fd, which the runtime waits for as for a connection
 }
+
+// newAlarm returns an alarm, which has to be closed.
+func newAlarm() (*alarm, error) {
+	fd, err := unix.TimerfdCreate(unix.CLOCK_MONOTONIC, unix.TFD_NONBLOCK|unix.TFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("make a timer: %w", err)
+	}
+	return &alarm{fd, os.NewFile(uintptr(fd), "timer")}, nil
+}
+
+// nap waits for d, which may be 0 or less.
+func (a *alarm) nap(d time.Duration) error {
+	if d <= 0 {
+		return nil // it would disarm the timer
+	}
+	at := unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}
+	if err := unix.TimerfdSettime(a.fd, 0, &at, nil); err != nil {
+		return fmt.Errorf("set a timer: %w", err)
+	}
+	var times [8]byte
+	_, err := a.file.Read(times[:])
+	return err
+}
+
+// Close releases the timer.
+func (a *alarm) Close() error { return a.file.Close() }
 
 // drop records an arrival for which no client and no place in the queue was free.
 func (p *process) drop(due int64) {

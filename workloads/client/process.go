@@ -55,10 +55,10 @@ type process struct {
 	linked   []*link            // of the sessions
 	start    int64              // of the work, once it has begun
 	triggers triggers
-	links    atomic.Pointer[[]*link] // of the sessions, once all are connected
-	nap      func(time.Duration)     // waits more exactly than timers; nil = timers will do
-	window   chan window             // the one window, once
-	until    chan int64              // its earlier end, once, in ns of CLOCK_MONOTONIC
+	links    atomic.Pointer[[]*link]   // of the sessions, once all are connected
+	nap      func(time.Duration) error // waits more exactly than timers; nil = timers will do
+	window   chan window               // the one window, once
+	until    chan int64                // its earlier end, once, in ns of CLOCK_MONOTONIC
 	stopped  chan struct{}
 	stop     func() // closes stopped, once
 	final    chan struct{}
@@ -73,16 +73,24 @@ func Run(ctx context.Context, asked control.ClientConfig, dir string, in io.Read
 		return err
 	}
 	debug.SetGCPercent(collectAt)
+	if err := os.Unsetenv(control.ProcessorsEnv); err != nil { // it is for this process, not for a lock's command
+		return err
+	}
 	rec, err := history.NewRecorder(dir, cfg.Host, history.NewClock())
 	if err != nil {
 		return err
 	}
 	defer rec.Close()
+	exact, err := newAlarm()
+	if err != nil {
+		return err
+	}
+	defer exact.Close()
 	p := &process{
 		cfg:     cfg,
 		rec:     rec,
 		log:     log,
-		nap:     nap,
+		nap:     exact.nap,
 		window:  make(chan window, 1),
 		until:   make(chan int64, 1),
 		stopped: make(chan struct{}),

@@ -106,6 +106,9 @@ type Server struct {
 // that are needed.
 const Protocol = 2
 
+// ProcessorsEnv is the variable by which Go learns how many processors the process may use at once.
+const ProcessorsEnv = "GOMAXPROCS"
+
 // Needed is the configuration as JSON without the fields that say nothing.
 func (c ClientConfig) Needed() json.RawMessage {
 	full, zero := map[string]json.RawMessage{}, map[string]json.RawMessage{}

@@ -88,7 +88,7 @@ var zkLock = Recipe{
 	// Its znodes are a mutex's queue, but without tokens nothing shows their order.
 	Layout:   nodes.LayoutQueue,
 	Promises: Promises{Exclusive: true, Unchecked: "does not say which znode is its hold's"},
-	Needs:    Needs{OwnConnection: true, OneLock: true, OwnUnseen: true},
+	Needs:    Needs{OwnConnection: true, OwnUnseen: true},
 	Open: func(ctx context.Context, c Client) (Source, error) {
 		l, err := recipes.ConnectZKLock(ctx, recipes.ZKLockConfig{Config: c.Config, Path: c.Locks[0]})
 		if err != nil {
@@ -98,7 +98,7 @@ var zkLock = Recipe{
 	},
 }
 
-// A zkLockSource is go-zookeeper's own lock on a connection of its own.
+// A zkLockSource is go-zookeeper's own locks on a connection of their own.
 type zkLockSource struct{ *recipes.ZKLock }
 
 // Done returns nil, a channel that is never closed: the connection makes another session when one has expired.
@@ -109,7 +109,11 @@ func (zkLockSource) Err() error { return nil }
 
 // Acquire implements [Source].
 func (z zkLockSource) Acquire(ctx context.Context, w Want) (*Grant, error) {
-	h, err := z.ZKLock.Acquire(ctx)
+	l, err := z.At(w.Paths[0])
+	if err != nil {
+		return nil, err
+	}
+	h, err := l.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}

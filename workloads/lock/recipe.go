@@ -52,7 +52,6 @@ type Needs struct {
 	Foreign       bool // it is a command behind the lock protocol
 	OwnConnection bool // each client has a connection of its own, which makes new sessions, and cannot try
 	Anonymous     bool // its connections have no credentials
-	OneLock       bool // a client of it has one lock
 	OneByOne      bool // it takes several permits one after the other
 	// LeakyDowngrade says that a downgrade is known to let a writer in beside the reader. Nothing is promised that is
 	// known to be broken.

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"archive/tar"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -146,6 +147,11 @@ func (a *server) serveHistory(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "bad offset", http.StatusBadRequest)
 		return
 	}
+	every, err := time.ParseDuration(r.FormValue("every"))
+	if err != nil {
+		http.Error(w, "bad duration", http.StatusBadRequest)
+		return
+	}
 	name := r.FormValue("dir")
 	if !filepath.IsLocal(name) {
 		http.Error(w, "bad directory", http.StatusBadRequest)
@@ -171,7 +177,7 @@ func (a *server) serveHistory(w http.ResponseWriter, r *http.Request) {
 	// The agent knows when its own history grows. It must poll that of another process.
 	var poll <-chan time.Time
 	if !own {
-		ticker := time.NewTicker(10 * time.Millisecond)
+		ticker := time.NewTicker(cmp.Or(max(every, 0), 10*time.Millisecond))
 		defer ticker.Stop()
 		poll = ticker.C
 	}

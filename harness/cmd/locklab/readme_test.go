@@ -220,11 +220,8 @@ func TestReadmeListsTheRecipes(t *testing.T) {
 			continue
 		}
 		serves := "`" + strings.Join(r.Workloads, "`, `") + "`"
-		switch {
-		case len(r.Workloads) == len(workloads.All):
+		if len(r.Workloads) == len(workloads.All) {
 			serves = "all"
-		case r.OneLock:
-			serves += ", with `locks: 1` or `lock-choice: dealt`"
 		}
 		fmt.Fprintf(&want, "| `%s` | %s | %s |\n", r.Name, serves, r.About)
 	}
