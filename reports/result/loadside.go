@@ -23,6 +23,9 @@ const (
 	othersShare = 0.1
 )
 
+// UsedUp is the share from which a resource counts as used up.
+const UsedUp = 0.9
+
 // Void says how the load side, or another process beside it, was the limit of a run, so that a threshold that it misses
 // says nothing about the servers; empty if it was not. Faults harm clients on purpose, so runs with faults are never
 // void.
@@ -42,11 +45,15 @@ func (r *Result) Void() string {
 	if n := int64(number(standstillExpiries)); n > 0 {
 		return words.Count(n, "session") + " expired while the client process stood still"
 	}
-	if bound, late := r.latencyBound(), r.lateness(); bound > 0 && late != nil && float64(*late) > lateShare*bound {
+	load, served, all := number(loadProcessors), number(serverProcessors), number(processors)
+	// Where the servers have used up the processors that the load side shares with them, that is why arrivals are late.
+	shared := all > 0 && (load+served)/all >= UsedUp && served >= load
+	bound, late := r.latencyBound(), r.lateness()
+	if bound > 0 && late != nil && float64(*late) > lateShare*bound && !shared {
 		return fmt.Sprintf("arrivals came late by %s (p99), more than a tenth of %s", words.Duration(*late),
 			words.Duration(int64(bound)))
 	}
-	if used, all := number(otherProcessors), number(processors); all > 0 && used > othersShare*all {
+	if used := number(otherProcessors); all > 0 && used > othersShare*all {
 		return fmt.Sprintf("other processes used %s of %s processors", words.Digits3(used), words.Digits3(all))
 	}
 	return ""

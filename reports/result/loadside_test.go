@@ -35,6 +35,20 @@ func TestVoid(t *testing.T) {
 		{"arrivals a bit late", late(10 * ms), ""},
 		{"arrivals late", late(11 * ms), "arrivals came late by 11 ms (p99), more than a tenth of 100 ms"},
 		{"arrivals late, and no bound", func(r *Result) { late(11 * ms)(r); r.Thresholds = r.Thresholds[:1] }, ""},
+		{"arrivals late where servers used up the processors", func(r *Result) {
+			late(11 * ms)(r)
+			quantity(loadProcessors, 0.4)(r)
+			quantity(serverProcessors, 1.4)(r)
+		}, ""},
+		{"arrivals late where the load used up the processors", func(r *Result) {
+			late(11 * ms)(r)
+			quantity(loadProcessors, 1.1)(r)
+			quantity(serverProcessors, 0.8)(r)
+		}, "arrivals came late by 11 ms (p99), more than a tenth of 100 ms"},
+		{"arrivals late on a machine that is half idle", func(r *Result) {
+			late(11 * ms)(r)
+			quantity(serverProcessors, 1)(r)
+		}, "arrivals came late by 11 ms (p99), more than a tenth of 100 ms"},
 		{"others a bit", quantity(otherProcessors, 0.2), ""},
 		{"others", quantity(otherProcessors, 0.21), "other processes used 0.21 of 2 processors"},
 		{"a client that died", quantity(clientDeaths, 1), "one client process ended by itself"},

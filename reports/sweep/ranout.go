@@ -41,9 +41,6 @@ const (
 	TheLock   = "the lock itself"
 )
 
-// usedUp is the share from which a resource counts as used up.
-const usedUp = 0.9
-
 // usesOf returns what runs with these medians used. The load side and the servers of a lab share the processors of one
 // machine, so that they are used up together, and the lock is either held, handed over, or free.
 func usesOf(medians map[string]float64) []Use {
@@ -83,7 +80,7 @@ func exhausted(uses []Use) (all []string) {
 				}
 			}
 		}
-		if sum >= usedUp {
+		if sum >= result.UsedUp {
 			all = append(all, most.Resource)
 		}
 	}
@@ -100,7 +97,7 @@ func perhaps(uses []Use) (unmeasured, unclear []string) {
 		switch {
 		case u.Least == nil || u.Most == nil:
 			unmeasured = append(unmeasured, u.Resource)
-		case *u.Least < usedUp && *u.Most >= usedUp:
+		case *u.Least < result.UsedUp && *u.Most >= result.UsedUp:
 			unclear = append(unclear, u.Resource)
 		}
 	}
