@@ -149,7 +149,7 @@ var beyond = []string{
 	"more sharing than clients", "more sharing than a process has", "resizing to the same",
 	"resizing after the end", "downgrading nobody", "a try that waits",
 	"control that shares sessions", "trying a control", "fencing a control",
-	"lease clock of a control", "resizing a control", "several of zk.Lock's",
+	"lease clock of a control", "resizing a control",
 	"a session for several of zk.Lock's", "trying zk.Lock", "fencing zk.Lock", "lease clock of a peer",
 	"lease clock of zk.Lock", "lease clock of no lock", "lease clock of a command",
 	"zk-multi on one znode for all", "zk-multi of zk.Lock", "zk-multi of no lock", "zk-multi of a peer",
