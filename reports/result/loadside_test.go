@@ -38,7 +38,7 @@ func TestVoid(t *testing.T) {
 		{"arrivals late where servers used up the processors", func(r *Result) {
 			late(11 * ms)(r)
 			quantity(loadProcessors, 0.4)(r)
-			quantity(serverProcessors, 1.4)(r)
+			quantity(serverProcessors, 1.5)(r)
 		}, ""},
 		{"arrivals late where the load used up the processors", func(r *Result) {
 			late(11 * ms)(r)
