@@ -14,9 +14,10 @@ import (
 	"locklab/harness/rundir"
 )
 
-// snapshotLead is how long before the window the servers' counters are read. Answering with hundreds of lines delays a
-// server by tens of milliseconds, which must not show in the window. Costs are counted between the two readings.
-const snapshotLead = 500 * time.Millisecond
+// snapshotLead is how long before the window the servers' counters are read, if the warm-up is twice as long. Answering
+// with hundreds of lines delays a server by tens of milliseconds. Near the limit, a second is not enough to serve what
+// has queued up meanwhile, and that must not show in the window. Costs are counted between the two readings.
+const snapshotLead = 2 * time.Second
 
 // phases records when the measured window opens and closes, and reads the servers' counters before and after it. The
 // recovery from faults arrives on healed.
