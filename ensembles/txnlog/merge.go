@@ -19,8 +19,6 @@ const (
 	Uncommitted             // too few servers have logged it, and no more will
 )
 
-func (f Fate) String() string { return [...]string{"undecided", "committed", "uncommitted"}[f] }
-
 // An Entry is a transaction of an ensemble.
 type Entry struct {
 	Record

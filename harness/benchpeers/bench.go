@@ -117,15 +117,11 @@ func open(ctx context.Context, cfg Config) (_ *bench, err error) {
 	client := ensembles.HostSpec{Name: clientHost, Role: ensembles.Client, Base: true,
 		Files: []ensembles.File{{Source: self, Target: peerProgram, Executable: true}}}
 	for _, version := range curator.Versions {
-		found, err := curator.Jars(version)
+		jars, err := curator.Compiled(ctx, version, filepath.Dir(b.cfg.Binary))
 		if err != nil {
 			return nil, err
 		}
-		driver, err := curator.Build(ctx, filepath.Dir(b.cfg.Binary), found)
-		if err != nil {
-			return nil, err
-		}
-		for _, jar := range append(found, driver) {
+		for _, jar := range jars {
 			client.Files = append(client.Files,
 				ensembles.File{Source: jar, Target: path.Join(programs, version, filepath.Base(jar))})
 		}

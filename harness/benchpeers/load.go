@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"locklab/harness/rundir"
+	"locklab/reports/capacity"
 	"locklab/reports/compare"
 )
 
@@ -125,11 +127,13 @@ type LoadCell struct {
 }
 
 // LoadLimits are the limits of a recipe, in acquisitions a second: where the thin load's p99 crosses the bound, and
-// what locklab's searches found.
+// what locklab's searches found. Nothing disturbs the thin load, so its limit is one as Undisturbed is; at the rates in
+// Saturate, the bound also holds again after a disturbance.
 type LoadLimits struct {
-	Recipe   string    `json:"recipe"`
-	Thin     []float64 `json:"thin"`
-	Saturate []float64 `json:"saturate"`
+	Recipe      string    `json:"recipe"`
+	Thin        []float64 `json:"thin"`
+	Saturate    []float64 `json:"saturate"`
+	Undisturbed []float64 `json:"undisturbed"`
 }
 
 // run measures everything.
@@ -231,12 +235,13 @@ func (c *LoadConfig) limits(ctx context.Context, to *targets, closed LoadCell) (
 		}
 		l.Thin = append(l.Thin, limit)
 		if c.Searches > 0 {
-			found, err := c.saturate(ctx, to, shape, i)
+			found, undisturbed, err := c.saturate(ctx, to, shape, i)
 			if err != nil {
 				return l, err
 			}
-			l.Saturate = append(l.Saturate, found)
-			c.Progress(fmt.Sprintf("search %d of %d: thin %.0f/s, locklab %.0f/s", i+1, c.Searches, limit, found))
+			l.Saturate, l.Undisturbed = append(l.Saturate, found), append(l.Undisturbed, undisturbed)
+			c.Progress(fmt.Sprintf("search %d of %d: thin %.0f/s, locklab %.0f/s, undisturbed %.0f/s", i+1, c.Searches, limit,
+				found, undisturbed))
 		}
 	}
 	return l, nil
@@ -262,21 +267,21 @@ func crossing(closed float64, keeps func(rate float64) (bool, error)) (float64, 
 	return math.Sqrt(low * high), nil
 }
 
-// saturate lets locklab search for its limit.
-func (c *LoadConfig) saturate(ctx context.Context, to *targets, shape Shape, n int) (float64, error) {
+// saturate lets locklab search for its limit, and returns what holds without a disturbance as well.
+func (c *LoadConfig) saturate(ctx context.Context, to *targets, shape Shape, n int) (found, alone float64, err error) {
 	dir, err := os.MkdirTemp(c.dir, "saturate-*")
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	file, out := filepath.Join(dir, "bench-load.yaml"), filepath.Join(dir, "sweep")
 	if err := os.WriteFile(file, c.scenario(to, shape), 0o644); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	said, err := c.command(ctx, "sweep", file, "--saturate", fmt.Sprintf("acquire.p99 < %s", c.Bound), "--yes",
 		"--seed", fmt.Sprint(n+1), "--out", out)
 	var s struct {
 		Series []struct {
-			Points []struct{ Limit *struct{ Lower *float64 } }
+			Points []struct{ Limit *capacity.Limit }
 		}
 	}
 	b, rerr := os.ReadFile(filepath.Join(out, "sweep.json"))
@@ -285,7 +290,8 @@ func (c *LoadConfig) saturate(ctx context.Context, to *targets, shape Shape, n i
 	}
 	if rerr != nil || len(s.Series) == 0 || s.Series[0].Points[0].Limit == nil ||
 		s.Series[0].Points[0].Limit.Lower == nil {
-		return 0, fmt.Errorf("locklab sweep found no limit: %w\n%s", errors.Join(err, rerr), said)
+		return 0, 0, fmt.Errorf("locklab sweep found no limit: %w\n%s", errors.Join(err, rerr), said)
 	}
-	return *s.Series[0].Points[0].Limit.Lower, os.RemoveAll(dir)
+	limit := s.Series[0].Points[0].Limit
+	return *limit.Lower, *cmp.Or(limit.Undisturbed, limit.Lower), os.RemoveAll(dir)
 }

@@ -150,11 +150,7 @@ func exists(name string) bool {
 
 // findCurator returns one of Curator's locks, whose driver is in a directory of this machine or is built there.
 func findCurator(ctx context.Context, r lock.Recipe, dir string) (*foreignLock, error) {
-	jars, err := curator.Jars(r.Version)
-	if err != nil {
-		return nil, err
-	}
-	driver, err := curator.Build(ctx, dir, jars)
+	jars, err := curator.Compiled(ctx, r.Version, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +162,7 @@ func findCurator(ctx context.Context, r lock.Recipe, dir string) (*foreignLock, 
 	f := &foreignLock{recipe: r.Name, classes: at + "/*",
 		argv: slices.Concat([]string{"java"}, curator.JavaOptions, []string{curator.Main, r.Unversioned()})}
 	var names []string
-	for _, jar := range append(jars, driver) {
+	for _, jar := range jars {
 		names = append(names, filepath.Base(jar))
 		f.files = append(f.files, ensembles.File{Source: jar, Target: path.Join(at, filepath.Base(jar))})
 	}

@@ -261,7 +261,7 @@ func TestOneProcess(t *testing.T) {
 		{"hold: 5ms\n", 1},
 		{"client-processes: 2\n", 2},
 		{"faults: [{kind: pause, target: c1, at: 1s, for: 1s}]\n", 2},
-		{"recipe: mutex,naive-mutex\n", 2},
+		{"recipe: mutex,zk-lock\n", 2},
 	} {
 		s := mustLoad(t, c.src)
 		if s.OneProcess(); s.ClientProcesses != c.want {

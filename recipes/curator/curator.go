@@ -123,6 +123,16 @@ func existing(dir string, names []string) (paths []string) {
 	return paths
 }
 
+// Compiled returns the jars of [Jars], and after them that of the driver, which it compiles into dir.
+func Compiled(ctx context.Context, version, dir string) ([]string, error) {
+	jars, err := Jars(version)
+	if err != nil {
+		return nil, err
+	}
+	driver, err := Build(ctx, dir, jars)
+	return append(jars, driver), err
+}
+
 // Build compiles the driver against the jars into a jar in dir, unless that jar exists already, and returns its path.
 func Build(ctx context.Context, dir string, jars []string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -39,6 +40,9 @@ type Limit struct {
 	Recovered *bool `json:"recovered"`
 	// RecoveredNs is how long that took at most.
 	RecoveredNs *int64 `json:"recovered_ns"`
+	// Undisturbed is the hardest level whose full windows held, if it is harder than Lower by more than the goal width:
+	// there the bound did not hold again after a disturbance. It is null if there is no such level.
+	Undisturbed *float64 `json:"undisturbed"`
 	// Cold is how many windows were measured until the servers were steady, and Steady says that they became it. It is
 	// null if no level was bad, because then it cannot be seen.
 	Cold   int   `json:"cold_windows"`
@@ -79,6 +83,7 @@ func (st *state) limit() Limit {
 	if st.low > 0 {
 		l.Lower, l.LowerWindows = new(st.level(st.low)), st.full[st.low].counted()
 		l.ConditionalPerS = st.conditional()
+		l.Undisturbed = st.undisturbed()
 		if c := st.recovery(); st.Disturb && (c == lower || c == upper) {
 			l.Recovered, l.RecoveredNs = new(c == lower), st.recoveredNs()
 		}
@@ -158,6 +163,25 @@ func (st *state) conditional() *float64 {
 	}
 	slices.Sort(all)
 	return new(all[int(exceedRatio*float64(len(all)-1))])
+}
+
+// undisturbed returns [Limit.Undisturbed].
+func (st *state) undisturbed() *float64 {
+	most, bad := 0.0, math.Inf(1)
+	for x, t := range st.full {
+		if c := t.class(); c == upper || c == barred {
+			bad = min(bad, x)
+		}
+	}
+	for x, t := range st.full {
+		if t.class() == lower && x < bad {
+			most = max(most, x)
+		}
+	}
+	if most <= st.low*(1+st.width()) {
+		return nil
+	}
+	return new(st.level(most))
 }
 
 // recoveredNs returns the longest time that a recovery at the lower bound took.

@@ -230,13 +230,15 @@ func TestSearchOfAMetastableSystem(t *testing.T) {
 		return &system{limit: 1000, noise: 0.01, safe: 700}
 	}, func(_ *system, l Limit) {
 		if l.Unknown != "" || l.Irregular != "" || *l.Lower > 700 || *l.Lower < 700*0.9 || l.Recovered == nil ||
-			!*l.Recovered || *l.RecoveredNs != 3e9 || l.Detail != "it did not come back" || l.LowerWindows < 5 {
-			t.Error(said(l))
+			!*l.Recovered || *l.RecoveredNs != 3e9 || l.Detail != "it did not come back" || l.LowerWindows < 5 ||
+			l.Undisturbed == nil || !near(*l.Undisturbed, 1000, 0.08) {
+			t.Error(said(l), l.Undisturbed)
 		}
 	})
 	searches(t, 50, Search{Disturb: true}, func(*rand.Rand) *system { return &system{limit: 1000, noise: 0.01} },
 		func(_ *system, l Limit) {
-			if l.Irregular != "" || !near(*l.Lower, 1000, 0.08) || l.Recovered == nil || !*l.Recovered {
+			if l.Irregular != "" || !near(*l.Lower, 1000, 0.08) || l.Recovered == nil || !*l.Recovered ||
+				l.Undisturbed != nil {
 				t.Error(said(l))
 			}
 		})

@@ -26,6 +26,12 @@ const (
 // UsedUp is the share from which a resource counts as used up.
 const UsedUp = 0.9
 
+// UseUp reports whether the load side and servers on its machine together use up the processors, all of which they
+// share. Each is a mean number of processors; servers that use none are elsewhere.
+func UseUp(load, servers, all float64) bool {
+	return servers > 0 && all > 0 && (load+servers)/all >= UsedUp
+}
+
 // Void says how the load side, or another process beside it, was the limit of a run, so that a threshold that it misses
 // says nothing about the servers; empty if it was not. Faults harm clients on purpose, so runs with faults are never
 // void.
@@ -47,7 +53,7 @@ func (r *Result) Void() string {
 	}
 	load, served, all := number(loadProcessors), number(serverProcessors), number(processors)
 	// Where the servers have used up the processors that the load side shares with them, that is why arrivals are late.
-	shared := all > 0 && (load+served)/all >= UsedUp && served >= load
+	shared := UseUp(load, served, all) && served >= load
 	bound, late := r.latencyBound(), r.lateness()
 	if bound > 0 && late != nil && float64(*late) > lateShare*bound && !shared {
 		return fmt.Sprintf("arrivals came late by %s (p99), more than a tenth of %s", words.Duration(*late),

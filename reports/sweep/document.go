@@ -196,7 +196,7 @@ func (s *Series) flat(load string) (from, to float64) {
 // shared says that servers and load used up the processors that they share; empty if they did not, or do not share any.
 func (p *Point) shared() string {
 	load, served, all := p.used["load_processors"], p.used["server_processors"], p.used["processors"]
-	if served == 0 || all == 0 || (load+served)/all < result.UsedUp {
+	if !result.UseUp(load, served, all) {
 		return ""
 	}
 	return fmt.Sprintf(" The servers (%s) and the load (%s) shared %s processors and used them up: servers of their own "+

@@ -27,7 +27,8 @@ func TestHeadlinesOfSearches(t *testing.T) {
 		Trials: []capacity.Trial{{Level: 400, Kind: capacity.Full, Latency: capacity.Quantiles{P99Ns: new(int64(12e6))}}},
 		Away: &capacity.Limit{Lower: level(600), Upper: level(640), LowerWindows: 5, UpperWindows: 5, Low: level(600),
 			High: level(640)}}
-	clients, locks, least, open := found, found, found, found
+	clients, locks, least, open, upset := found, found, found, found, found
+	upset.Undisturbed = level(1200)
 	clients.Lower, clients.Upper = level(120), level(126)
 	locks.Lower, locks.Upper, locks.Low, locks.High = level(17), level(16), level(18), level(16)
 	least.AtLeast, least.Upper, least.Detail = true, nil, "arrivals came late"
@@ -47,6 +48,8 @@ func TestHeadlinesOfSearches(t *testing.T) {
 			"the limit is 2.35 times that rate."}},
 		{"too high a planned rate", Header{PlannedRate: 1000}, &found, []string{"The planned rate of 1000 a second is " +
 			"above the limit."}},
+		{"a rate that does not recover", Header{}, &upset, []string{"the limit was kept again 4 s later.\nWithout a " +
+			"disturbance, the limit was kept at 1200 per second too; after one it was not."}},
 		{"clients", Header{Over: "clients"}, &clients, []string{
 			"120 clients hold acquire.p99 < 20ms; 126 clients are too many"}},
 		{"locks", Header{Over: "locks"}, &locks, []string{"17 locks hold acquire.p99 < 20ms; 16 locks are too few (95 % " +
