@@ -10,7 +10,7 @@ import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.leader.LeaderSelector;
 import org.apache.curator.framework.recipes.leader.LeaderSelectorListenerAdapter;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
-import org.apache.curator.retry.RetryOneTime;
+import org.apache.curator.retry.ExponentialBackoffRetry;
 
 /**
  * A client of Curator's that says which states of its connection it is told of, and what its lock or
@@ -34,7 +34,7 @@ public final class States {
             System.exit(2);
         }
         CuratorFramework client = CuratorFrameworkFactory.newClient(
-                args[1], Integer.parseInt(args[3]), Integer.parseInt(args[4]), new RetryOneTime(100));
+                args[1], Integer.parseInt(args[3]), Integer.parseInt(args[4]), new ExponentialBackoffRetry(100, 10, 1000));
         client.getConnectionStateListenable().addListener((c, state) -> say("state " + state));
         client.start();
         States states = new States(client);
