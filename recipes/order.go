@@ -6,7 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"locklab/recipes/zksession"
 )
 
 // A rule is what makes one recipe differ from another: it reports whether a contender keeps those that come after it
@@ -183,28 +184,8 @@ func checkConfig(recipe string, s *Session, path string) error {
 // checkPath returns an error wrapping ErrInvalidPath unless path is an absolute
 // path in ZooKeeper's sense, below the root.
 func checkPath(path string) error {
-	bad := func(why string) error { return fmt.Errorf("%w %q: %s", ErrInvalidPath, path, why) }
-	if !strings.HasPrefix(path, "/") {
-		return bad("does not begin with /")
-	}
-	if !utf8.ValidString(path) {
-		return bad("is not UTF-8")
-	}
-	if path == "/" {
-		return bad("is the root")
-	}
-	if strings.HasSuffix(path, "/") {
-		return bad("ends with /")
-	}
-	for part := range strings.SplitSeq(path[1:], "/") {
-		if part == "" || part == "." || part == ".." {
-			return bad("has an empty, . or .. part")
-		}
-	}
-	for _, r := range path {
-		if r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 && r <= 0xffff {
-			return bad("has a character that ZooKeeper does not allow")
-		}
+	if err := zksession.CheckPath(path); err != nil {
+		return fmt.Errorf("%w %q: %w", ErrInvalidPath, path, err)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ func (r *Report) Changes(before *Report) []string {
 		delete(was, l.Path)
 	}
 	for _, l := range before.locks() {
-		if was[l.Path] != nil {
+		if was[l.Path] != nil && r.Incomplete == "" {
 			lines = append(lines, untrusted.Line(l.Path)+": it is no longer there, or empty")
 		}
 	}

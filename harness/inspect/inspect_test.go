@@ -307,7 +307,7 @@ func TestListing(t *testing.T) {
 	create(t, owner, zksession.Persistent, "/a/secret")
 	create(t, admin, zksession.Ephemeral, "/a/b/lock/x__lock__0000000000", "/a/b/lock/y__lock__0000000001")
 	r := s.look(s.config("/"))
-	wantVerdict(t, r, Blocked, "/a/b/lock", "/a/stuck", "kazoo lock", "may not read /a/secret", "is persistent")
+	wantVerdict(t, r, Blocked, "/a/b/lock", "/a/stuck", "kazoo lock", "/a/secret may not be read", "is persistent")
 	if len(r.Locks) != 2 || len(r.Locks[0].Waiters()) != 1 {
 		t.Errorf("%d locks", len(r.Locks))
 	}
@@ -316,6 +316,10 @@ func TestListing(t *testing.T) {
 	if r := s.look(cfg); r.Incomplete == "" || r.Requests != 3 || r.Verdict() == Empty {
 		t.Errorf("%d requests, verdict %q, incomplete %q", r.Requests, r.Verdict(), r.Incomplete)
 	}
+	cfg = s.config("/")
+	cfg.Depth = 1
+	wantVerdict(t, s.look(cfg), Unclear, "Not everything was seen: 4 znodes were not looked at, more than one level below / "+
+		"(--depth).")
 	if r := s.look(s.config("/a/data")); r.Lock != nil || len(r.Locks) > 0 || r.Verdict() != Empty {
 		t.Errorf("%+v", r)
 	}
@@ -382,7 +386,7 @@ func TestClients(t *testing.T) {
  /10.1.2.3:51234[1](queued=0,recved=34,sent=34,sid=0x100001ab2c30004,lop=PING,est=1764150000000,to=4000,lcxid=0x1c,` +
 		`lzxid=0xffffffffffffffff,lresp=12345,llat=0,minlat=0,avglat=0,maxlat=9)
  /[0:0:0:0:0:0:0:1]:51236[1](queued=0,recved=4,sent=4,sid=0x9000000000000001,lop=GETD,est=1764150000001,to=30000,` +
-		`lresp=1764150003000)
+		`lresp=15345)
 `
 	got := map[int64]*Client{}
 	parseClients(list, "zk1", got)
@@ -395,4 +399,66 @@ func TestClients(t *testing.T) {
 		b.Address != "[0:0:0:0:0:0:0:1]:51236" || !b.connected.Equal(time.UnixMilli(1764150000001)) {
 		t.Errorf("%+v, %+v", a, b)
 	}
+	if a.Silent != 3*time.Second || !a.mute() || b.Silent != 0 || b.mute() {
+		t.Errorf("silent for %v and %v", a.Silent, b.Silent)
+	}
+	l := newLock("/l", kinds[0], []string{"x-lock-0000000000"})
+	l.Contenders[0].take(nil, zksession.Stat{Owner: 0x100001ab2c30004})
+	(&census{clients: got}).know(l.all())
+	l.order()
+	l.judge(nil, time.Now())
+	if want := "its client 10.1.2.3:51234 has been silent for 3 s of its timeout of 4 s"; l.Verdict != Busy ||
+		!strings.Contains(l.Because, want) {
+		t.Errorf("%s: %s, want %q", l.Verdict, l.Because, want)
+	}
+}
+
+// An outage ends no watch. It is told, and what is seen afterwards is compared with what was seen before.
+func TestWatchThroughAnOutage(t *testing.T) {
+	svc := zktest.StartWith(t, zktest.Config{})
+	s := &stage{t, svc.Addrs()}
+	admin := s.zk(zksession.Config{})
+	create(t, admin, zksession.Persistent, "/lock")
+	create(t, admin, zksession.Ephemeral, "/lock/x-lock-0000000000")
+	i, err := Open(t.Context(), s.config("/lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Close(t.Context())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var seen *Report
+	var out bool
+	err = i.Watch(ctx, time.Second, func(before, now *Report) error {
+		switch {
+		case seen == nil:
+			seen = now
+			svc.Stop(0)
+		case now.Incomplete != "" && !out:
+			if out = true; before != nil && before != seen || len(now.Changes(before)) > 0 {
+				t.Errorf("during the outage: before %v, changes %q", before, now.Changes(before))
+			}
+			svc.Resume(0)
+		case now.Incomplete == "" && out:
+			if len(now.Changes(before)) > 0 || now.Verdict() != Busy {
+				t.Errorf("after the outage it is %s: %q", now.Verdict(), now.Changes(before))
+			}
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// The lock with which kazoo's semaphore takes leases is no lock of its own.
+func TestInnerLockOfKazoo(t *testing.T) {
+	s := newStage(t)
+	admin := s.zk(zksession.Config{})
+	create(t, admin, zksession.Persistent, "/slots", "/slots-__lock__")
+	create(t, admin, zksession.Ephemeral, "/slots/0123456789abcdef0123456789abcdef",
+		"/slots-__lock__/0123456789abcdef0123456789abcdee__lock__0000000000")
+	wantVerdict(t, s.look(s.config("/")), Empty, "kazoo semaphore's queue")
+	wantVerdict(t, s.look(s.config("/slots-__lock__")), Busy, "whose first client waits for a permit of /slots")
 }

@@ -39,6 +39,9 @@ var kazooLeases = kind{"kazoo semaphore", "", "", "kazoo's Semaphore"}
 
 var kazooLease = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
+// kazooQueue is the kind of the lock beside kazoo's semaphore, whose holder is the next to take a permit.
+var kazooQueue = kind{"kazoo semaphore's queue", kazooLayout, "", "kazoo's Semaphore"}
+
 // classify returns the kind of lock that a directory with these children is; not ok if it is none.
 func classify(dir string, children []string) (k kind, ok bool) {
 	if slices.Contains(children, "leases") && slices.Contains(children, "locks") {
@@ -56,6 +59,9 @@ func classify(dir string, children []string) (k kind, ok bool) {
 		if n > most {
 			k, most = candidate, n
 		}
+	}
+	if k.layout == kazooLayout && strings.HasSuffix(dir, "-__lock__") {
+		return kazooQueue, true
 	}
 	if most > 0 {
 		return k, true

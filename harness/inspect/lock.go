@@ -39,8 +39,9 @@ type Contender struct {
 	// Client is what the servers tell of the session's connection; nil if they do not.
 	Client *Client `json:"client,omitempty"`
 
-	owner int64
-	gone  bool
+	owner  int64
+	gone   bool
+	hidden bool // the credential may not read it
 }
 
 // revocation is what Curator's Revoker writes into a znode.
@@ -207,8 +208,10 @@ func (r *reader) znode(ctx context.Context, name string) (*Lock, error) {
 }
 
 // find looks for locks below dir, at most so many levels deep, the highest first. It returns what it has found also
-// with an error.
-func (r *reader) find(ctx context.Context, dir string, depth int) (locks []*Lock, hidden []string, err error) {
+// with an error, and how many znodes are right below the last level.
+func (r *reader) find(ctx context.Context, dir string, depth int) (
+	locks []*Lock, hidden []string, deeper int, err error,
+) {
 	level := []string{dir}
 	for ; len(level) > 0 && depth >= 0 && err == nil; depth-- {
 		found := make([]*Lock, len(level))
@@ -244,5 +247,5 @@ func (r *reader) find(ctx context.Context, dir string, depth int) (locks []*Lock
 		level = slices.DeleteFunc(next, func(p string) bool { return p == "/zookeeper" })
 	}
 	slices.SortFunc(locks, func(a, b *Lock) int { return strings.Compare(a.Path, b.Path) })
-	return locks, hidden, err
+	return locks, hidden, len(level), err
 }

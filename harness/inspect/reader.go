@@ -50,7 +50,8 @@ func (r *reader) children(ctx context.Context, dir string) ([]string, error) {
 	return r.zk.Children(ctx, dir)
 }
 
-// fill reads the znodes of contenders. A contender whose znode has gone meanwhile is marked as gone.
+// fill reads the znodes of contenders. A contender whose znode has gone meanwhile is marked as gone, and one that the
+// credential may not read as hidden.
 func (r *reader) fill(ctx context.Context, all []*Contender) error {
 	errs := make([]error, len(all))
 	each(len(all), func(i int) {
@@ -62,6 +63,8 @@ func (r *reader) fill(ctx context.Context, all []*Contender) error {
 		switch {
 		case errors.Is(err, zksession.ErrNoNode):
 			c.gone = true
+		case errors.Is(err, zksession.ErrNoAuth):
+			c.hidden = true
 		case err != nil:
 			errs[i] = err
 		default:

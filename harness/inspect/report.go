@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"locklab/ensembles/remote"
 	"locklab/recipes/zksession"
+	"locklab/reports/words"
 )
 
 // The bounds of a look, unless a [Config] has others.
@@ -54,8 +56,9 @@ type Report struct {
 	Lock *Lock `json:"lock,omitempty"`
 	// Locks are those below Path, if there is none at Path.
 	Locks []*Lock `json:"locks,omitempty"`
-	// Hidden are the paths that the credential may not read.
-	Hidden []string `json:"hidden,omitempty"`
+	// Hidden are the paths that the credential may not read. Anonymous says that there is none.
+	Hidden    []string `json:"hidden,omitempty"`
+	Anonymous bool     `json:"anonymous,omitempty"`
 	// Requests is how many reads were sent.
 	Requests int64 `json:"requests"`
 	// Incomplete says why not everything was seen; empty if it was.
@@ -84,11 +87,18 @@ func Open(ctx context.Context, cfg Config) (*Inspector, error) {
 	}
 	opening, cancel := early(ctx)
 	defer cancel()
+	if !slices.ContainsFunc(first, func(s Server) bool { return !s.unusable }) {
+		opening, cancel = context.WithTimeout(opening, unusableCap)
+		defer cancel()
+	}
 	asked := time.Now()
 	s, err := cfg.Access.Session(opening, sessionTimeout, cfg.Log, cfg.Access.Servers...)
 	connected := time.Now()
 	if err != nil {
 		now := ask(ctx, cfg.Access).servers
+		if errors.Is(err, io.EOF) && !slices.ContainsFunc(now, func(s Server) bool { return s.Serves }) {
+			return nil, fmt.Errorf("%w: no server serves clients%s", remote.ErrUnusable, said(now)) // which says more
+		}
 		return nil, fmt.Errorf("%w: no server serves clients: %w%s", remote.ErrUnusable, err, said(now))
 	}
 	r := &reader{zk: s, pace: rate.NewLimiter(MostPerSecond, inFlight), most: int64(cfg.MaxRequests)}
@@ -100,6 +110,9 @@ func Open(ctx context.Context, cfg Config) (*Inspector, error) {
 	}
 	return i, nil
 }
+
+// unusableCap bounds how long a session is tried for if each server is known to be unusable.
+const unusableCap = 3 * time.Second
 
 // early returns a context that ends before ctx does, so that the servers can still be asked how they are.
 func early(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -125,22 +138,31 @@ func (i *Inspector) Look(ctx context.Context) (*Report, error) {
 	case <-time.After(i.cfg.Between):
 		return i.once(ctx, first)
 	case <-ctx.Done():
+		first.Incomplete = "the time was over before a second look, which would show whether the lock moves"
 		return first, nil
 	}
 }
 
-// Watch looks at the path until ctx ends, and hands over each report with the one before it, which is nil at first.
-func (i *Inspector) Watch(ctx context.Context, show func(before, now *Report) error) error {
+// Watch looks at the path until ctx ends, each time for within at most, and hands over each report with the one before
+// it, which is nil at first. A look that no server answers has a report of its own, with nil before it.
+func (i *Inspector) Watch(ctx context.Context, within time.Duration, show func(before, now *Report) error) error {
 	var before *Report
 	for {
-		now, err := i.once(ctx, before)
-		if err == nil {
+		looking, cancel := context.WithTimeout(ctx, within)
+		now, err := i.once(looking, before)
+		cancel()
+		switch {
+		case err == nil:
 			err = show(before, now)
+			if len(now.locks()) > 0 || now.Incomplete == "" {
+				before = now
+			}
+		case errors.Is(err, remote.ErrUnusable) && ctx.Err() == nil:
+			err = show(nil, &Report{Path: i.cfg.Path, Servers: []Server{}, Incomplete: err.Error()})
 		}
 		if err != nil {
 			return err
 		}
-		before = now
 		select {
 		case <-time.After(i.cfg.Between):
 		case <-ctx.Done():
@@ -151,10 +173,17 @@ func (i *Inspector) Watch(ctx context.Context, show func(before, now *Report) er
 
 // once looks at the path. Before is the report of an earlier look, or nil.
 func (i *Inspector) once(ctx context.Context, before *Report) (*Report, error) {
-	out := &Report{Path: i.cfg.Path}
+	out := &Report{Path: i.cfg.Path, Anonymous: i.cfg.Access.Credential == ""}
 	reading, cancel := early(ctx)
 	defer cancel()
 	err := i.read(reading, out, before)
+	for _, l := range out.locks() {
+		for _, c := range l.all() {
+			if c.hidden {
+				out.Hidden = append(out.Hidden, c.Path)
+			}
+		}
+	}
 	i.tell(ctx, out)
 	out.Requests = i.reader.sent.Load()
 	switch {
@@ -209,7 +238,11 @@ func (i *Inspector) read(ctx context.Context, out, before *Report) error {
 	case err != nil || out.Lock != nil:
 		return err
 	}
-	out.Locks, out.Hidden, err = r.find(ctx, i.cfg.Path, i.cfg.Depth)
+	var deeper int
+	if out.Locks, out.Hidden, deeper, err = r.find(ctx, i.cfg.Path, i.cfg.Depth); deeper > 0 && err == nil {
+		out.Incomplete = fmt.Sprintf("%s not looked at, more than %s below %s (--depth)", words.Were(int64(deeper), "znode"),
+			words.Count(int64(i.cfg.Depth), "level"), i.cfg.Path)
+	}
 	return err
 }
 

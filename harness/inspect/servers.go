@@ -26,6 +26,8 @@ type Server struct {
 	Serves bool `json:"serves"`
 
 	reached bool // a connection to it was made
+	// unusable says that waiting is unlikely to help: the server cannot be reached, or does not speak as ZooKeeper does.
+	unusable bool
 }
 
 // A Client is a session's connection, as its server lists it.
@@ -35,10 +37,17 @@ type Client struct {
 	Server  string `json:"server"`
 	// Timeout of the session.
 	Timeout time.Duration `json:"timeout_ns"`
+	// Silent is for how long the server has answered nothing to the client, since its last answer to anybody that it
+	// lists. Clients that run ping in each third of their timeout.
+	Silent time.Duration `json:"silent_ns"`
 
 	// connected is when the client connected, by the wall clock of its server.
 	connected time.Time
+	answered  time.Duration // when the server answered it last, by a clock of the server's
 }
+
+// mute reports whether the client has missed its pings: one that runs sends something in each third of its timeout.
+func (c *Client) mute() bool { return c.Timeout > 0 && c.Silent > c.Timeout/2 }
 
 // serverCap bounds how long the questions to a server may take, besides half of the time that is left.
 const serverCap = 3 * time.Second
@@ -76,9 +85,10 @@ func askOne(ctx context.Context, a *remote.Access, server string) (s Server, cli
 	s.reached = !known || op.Op != "dial"
 	switch {
 	case !s.reached:
-		s.State = "cannot be reached: " + untrusted.Line(op.Err.Error())
+		s.State, s.unusable = "cannot be reached: "+untrusted.Line(op.Err.Error()), true
 		return s, ""
 	case len(answer) == 0:
+		s.unusable = ctx.Err() == nil // it has closed the connection
 		s.State = "does not answer (it may want TLS, which --connect-ca turns on)"
 		if a.TLS != nil {
 			s.State = fmt.Sprintf("does not answer over TLS as --connect-ca, --connect-cert and --connect-key set it up (%s)",
@@ -92,7 +102,7 @@ func askOne(ctx context.Context, a *remote.Access, server string) (s Server, cli
 	default:
 		s.State, s.Serves = reach.Field(string(answer), "Mode:"), true
 		if s.State == "" {
-			s.State, s.Serves = "answers as no ZooKeeper server does", false
+			s.State, s.Serves, s.unusable = "answers as no ZooKeeper server does", false, true
 		}
 	}
 	if answer, err = a.Ask(ctx, server, "cons"); err == nil && reach.Allowed(answer) && s.Serves {
@@ -106,6 +116,7 @@ var connectionLine = regexp.MustCompile(`(?m)^\s*/(\S+)\[[0-9a-f]+\]\((.*)\)\s*$
 
 // parseClients reads a server's answer to the word cons.
 func parseClients(text, server string, into map[int64]*Client) {
+	var listed []*Client
 	for _, m := range connectionLine.FindAllStringSubmatch(text, -1) {
 		c := &Client{Address: m[1], Server: server}
 		var session uint64
@@ -120,10 +131,23 @@ func parseClients(text, server string, into map[int64]*Client) {
 			case "est":
 				ms, _ := strconv.ParseInt(value, 10, 64)
 				c.connected = time.UnixMilli(ms)
+			case "lresp":
+				ms, _ := strconv.ParseInt(value, 10, 64)
+				c.answered = time.Duration(ms) * time.Millisecond
 			}
 		}
 		if session != 0 {
 			into[int64(session)] = c
+			listed = append(listed, c)
+		}
+	}
+	latest := time.Duration(0)
+	for _, c := range listed {
+		latest = max(latest, c.answered)
+	}
+	for _, c := range listed {
+		if c.answered > 0 {
+			c.Silent = latest - c.answered
 		}
 	}
 }

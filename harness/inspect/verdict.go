@@ -3,6 +3,7 @@ package inspect
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/ensembles/txnlog/nodes"
@@ -40,7 +41,7 @@ func (l *Lock) judge(before *Lock, now time.Time) {
 	case l.judgePersistent(), l.judgeTwins(), l.judgeEmpty():
 	case before != nil && !sameHolders(before, l):
 		l.Verdict, l.Because = Moving, "its holder changed within the time of this look"
-	case l.judgePermits(), l.judgeKazoo(), l.judgeBehindItself():
+	case l.judgeHidden(), l.judgePermits(), l.judgeKazoo(), l.judgeBehindItself():
 	default:
 		l.judgeBusy(now)
 	}
@@ -163,6 +164,17 @@ func (l *Lock) judgeBehindItself() bool {
 	return false
 }
 
+// A holder that may not be read may be persistent, and its session unknown.
+func (l *Lock) judgeHidden() bool {
+	for _, h := range l.Holders() {
+		if h.hidden {
+			l.Verdict, l.Because = Unclear, h.Name()+" holds it, and may not be read, so whose it is remains unknown"
+			return true
+		}
+	}
+	return false
+}
+
 func (l *Lock) judgeBusy(now time.Time) {
 	holders := l.Holders()
 	if len(holders) == 0 {
@@ -184,12 +196,19 @@ func (l *Lock) judgeBusy(now time.Time) {
 		l.Because = fmt.Sprintf("%d hold it, the first of them session %s with a znode that is %s old", len(holders),
 			h.Session, age(h, now))
 	}
+	if l.Kind == kazooQueue.name {
+		l.Because += ", whose first client waits for a permit of " + strings.TrimSuffix(l.Path, "-__lock__")
+	}
 	switch {
 	case h.Client == nil:
 		l.Because += ", which has not ended"
 	case h.Client.Address == "":
 		l.Because += ", which has not ended, but which no server lists a connection of: unless its client comes back, " +
 			"it ends when its timeout is over"
+	case h.Client.mute():
+		l.Because += fmt.Sprintf(", but its client %s has been silent for %s of its timeout of %s, so it has missed its "+
+			"pings: it may stand still or be cut off, and the lock is its own until the timeout is over", h.Client.Address,
+			words.Duration(int64(h.Client.Silent)), timeout(h.Client))
 	default:
 		l.Because += ", and its client " + h.Client.Address + " is connected"
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"unicode/utf8"
 )
 
 // ParseServers splits a connection string as other clients take it, such as "zk1:2181,zk2:2181/app", into
@@ -35,8 +36,33 @@ func ParseServers(s string) (servers []string, chroot string, err error) {
 
 // checkChroot refuses what cannot be a chroot.
 func checkChroot(chroot string) error {
-	if !strings.HasPrefix(chroot, "/") || chroot == "/" || path.Clean(chroot) != chroot {
-		return fmt.Errorf("chroot %q: want an absolute path below the root, without a slash at its end", chroot)
+	if err := CheckPath(chroot); err != nil {
+		return fmt.Errorf("chroot %q %w", chroot, err)
+	}
+	return nil
+}
+
+// CheckPath says why a text is not the path of a znode below the root; nil if it is one.
+func CheckPath(p string) error {
+	switch {
+	case !strings.HasPrefix(p, "/"):
+		return errors.New("does not begin with /")
+	case !utf8.ValidString(p):
+		return errors.New("is not UTF-8")
+	case p == "/":
+		return errors.New("is the root")
+	case strings.HasSuffix(p, "/"):
+		return errors.New("ends with /")
+	}
+	for part := range strings.SplitSeq(p[1:], "/") {
+		if part == "" || part == "." || part == ".." {
+			return errors.New("has an empty, . or .. part")
+		}
+	}
+	for _, r := range p {
+		if r <= 0x1f || r >= 0x7f && r <= 0x9f || r >= 0xd800 && r <= 0xf8ff || r >= 0xfff0 && r <= 0xffff {
+			return errors.New("has a character that ZooKeeper does not allow")
+		}
 	}
 	return nil
 }

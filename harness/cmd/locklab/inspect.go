@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness/inspect"
 	"locklab/harness/scenario"
+	"locklab/harness/untrusted"
 )
 
 type inspectCmd struct {
@@ -20,7 +21,7 @@ type inspectCmd struct {
 
 	Depth       int           `default:"8" help:"How many levels of znodes below the path are looked at."`
 	MaxRequests int           `default:"20000" help:"How many reads may be sent, at most 1,000 a second."`
-	Timeout     time.Duration `default:"30s" help:"How long the look may take in all."`
+	Timeout     time.Duration `default:"30s" help:"How long the look may take in all, or each look of --watch."`
 	Watch       bool          `help:"${inspect_watch_help}"`
 	JSON        bool          `name:"json" help:"Print the report as JSON. With --watch, print one report a line."`
 	DryRun      bool          `help:"Say what would be asked, and ask nothing."`
@@ -39,11 +40,12 @@ func (c inspectCmd) Run(ctx context.Context, std streams) error {
 	if c.Timeout < time.Second || c.Timeout > time.Hour {
 		return &scenario.InputError{Flag: "--timeout", Msg: c.Timeout.String(), Hint: "from 1s to 1h"}
 	}
-	access, err := c.target(c.Servers).Open()
+	access, err := c.target(strings.TrimRight(c.Servers, "/")).Open()
 	if err != nil {
 		wrong := &scenario.InputError{Msg: err.Error()}
 		if text, ok := strings.CutPrefix(wrong.Msg, "--connect: "); ok { // which other commands have
-			wrong.Flag, wrong.Msg, wrong.Hint = "<servers>", text, "such as zk1:2181,zk2:2181/locks"
+			wrong.Flag, wrong.Msg, wrong.Hint = "<servers>", strings.Replace(text, "chroot", "path", 1),
+				"such as zk1:2181,zk2:2181/locks"
 		}
 		return wrong
 	}
@@ -65,7 +67,7 @@ func (c inspectCmd) Run(ctx context.Context, std streams) error {
 	}
 	defer look.Close(context.WithoutCancel(ctx))
 	if c.Watch {
-		return look.Watch(ctx, func(before, now *inspect.Report) error { return c.changes(std, before, now) })
+		return look.Watch(ctx, c.Timeout, func(before, now *inspect.Report) error { return c.changes(std, before, now) })
 	}
 	report, err := look.Look(opening)
 	switch {
@@ -85,7 +87,11 @@ func (c inspectCmd) changes(std streams, before, now *inspect.Report) error {
 	if c.JSON {
 		return c.print(std, now)
 	}
-	for _, line := range now.Changes(before) {
+	lines := now.Changes(before)
+	if now.Incomplete != "" && (before == nil || before.Incomplete != now.Incomplete) {
+		lines = append(lines, untrusted.Line("not everything was seen: "+now.Incomplete))
+	}
+	for _, line := range lines {
 		if _, err := fmt.Fprintf(std.Out, "%s %s\n", time.Now().Format(time.TimeOnly), line); err != nil {
 			return err
 		}

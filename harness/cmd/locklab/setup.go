@@ -30,10 +30,10 @@ type cleanCmd struct {
 
 // A way says how to reach an ensemble that is named elsewhere on the command line.
 type way struct {
-	CA   string `name:"connect-ca" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
-	Cert string `name:"connect-cert" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
-	Key  string `name:"connect-key" placeholder:"FILE" predictor:"file" help:"${clean_way_help}"`
-	Auth string `name:"connect-auth" placeholder:"WHERE" help:"${clean_way_help}"`
+	CA   string `name:"connect-ca" placeholder:"FILE" predictor:"file" help:"${connect_ca_help}"`
+	Cert string `name:"connect-cert" placeholder:"FILE" predictor:"file" help:"${connect_cert_help}"`
+	Key  string `name:"connect-key" placeholder:"FILE" predictor:"file" help:"${connect_key_help}"`
+	Auth string `name:"connect-auth" placeholder:"WHERE" help:"${connect_auth_help}"`
 }
 
 func (w way) target(connect string) remote.Target {
