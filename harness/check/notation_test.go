@@ -214,6 +214,12 @@ func (p *notation) client(e history.Event, what string, rest []string) error {
 	case "connect":
 		p.sessions[e.Client] = history.SessionID(integer(rest[1]))
 		e.Op, e.Target, e.Session, e.Acq, e.Lock = history.OpConnected, rest[0], p.sessions[e.Client], 0, ""
+		if e.Target == "-" { // the lock says no server
+			e.Target = ""
+		}
+		if len(rest) > 2 { // the timeout that the lock says, in ms
+			e.Value = integer(rest[2]) * 1e6
+		}
 		p.add(e)
 	case "disconnect":
 		e.Op, e.Session, e.Acq, e.Lock = history.OpDisconnected, p.sessions[e.Client], 0, ""

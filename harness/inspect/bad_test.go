@@ -124,8 +124,8 @@ func TestHiddenParts(t *testing.T) {
 		cfg.Access.Credential = reach.Secret(credential)
 		return s.look(cfg)
 	}
-	wantVerdict(t, look("/a/lock", "owner:wrong"), Unclear, "With this credential (--connect-auth; its password may be wrong), "+
-		"/a/lock may not be read.")
+	wantVerdict(t, look("/a/lock", "owner:wrong"), Unclear, "With this credential (--connect-auth; its password "+
+		"may be wrong), /a/lock may not be read.")
 	wantVerdict(t, look("/", "owner:wrong"), Unclear, "/a may not be read.", "/b/lock")
 	wantVerdict(t, look("/b/lock", ""), Unclear, "x__lock__0000000000 holds it, and may not be read, so whose it is "+
 		"remains unknown.", "Without a credential (--connect-auth), /b/lock/x__lock__0000000000 may not be read.")

@@ -318,8 +318,8 @@ func TestListing(t *testing.T) {
 	}
 	cfg = s.config("/")
 	cfg.Depth = 1
-	wantVerdict(t, s.look(cfg), Unclear, "Not everything was seen: 4 znodes were not looked at, more than one level below / "+
-		"(--depth).")
+	wantVerdict(t, s.look(cfg), Unclear, "Not everything was seen: 4 znodes were not looked at, more than one level "+
+		"below / (--depth).")
 	if r := s.look(s.config("/a/data")); r.Lock != nil || len(r.Locks) > 0 || r.Verdict() != Empty {
 		t.Errorf("%+v", r)
 	}

@@ -20,7 +20,8 @@ var layout string
 
 // form is that of a report for people.
 var form = template.Must(template.New("report").Funcs(template.FuncMap{"line": untrusted.Line, "count": words.Count,
-	"all": (*Lock).all, "role": role, "age": age, "owner": owner, "address": address, "timeout": timeout, "silent": silent, "data": data,
+	"all": (*Lock).all, "role": role, "age": age, "owner": owner, "address": address, "timeout": timeout,
+	"silent": silent, "data": data,
 	"because": func(l *Lock) string { return untrusted.Line(words.Sentence(l.Because)) },
 	"unwell":  func(l *Lock) bool { return l.Verdict.Bad() || l.Verdict == Unclear },
 	"holder": func(l *Lock) string {

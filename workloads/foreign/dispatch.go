@@ -176,11 +176,10 @@ func (p *process) stateChanged(a answer) error {
 		}
 		return nil // the close has overtaken it, or the answer to the open already reports it
 	}
-	change := zksession.StateChange{Session: s.serverID, Negotiated: s.timeout, Server: a.server}
-	if a.server == "" {
-		change.Server = s.server
+	if a.server != "" || a.verb == connected { // a connection to a server that is not named may be to any
+		s.server = a.server
 	}
-	s.server = change.Server
+	change := zksession.StateChange{Session: s.serverID, Negotiated: s.timeout, Server: s.server}
 	if a.verb == expired {
 		delete(p.sessions, a.id)
 		p.forget(s)

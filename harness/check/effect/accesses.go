@@ -41,15 +41,15 @@ type Effects struct {
 	findings                                      []evidence.Finding
 	shown                                         map[evidence.Kind]int // findings by kind
 
-	excludes   bool                                         // the recipe promises exclusion
-	Apart      func(p, q string) int64                      // see [evidence.Digest.apart]
-	asks       bool                                         // clients ask their guard before each access
-	expired    func(*history.Event) int64                   // see [evidence.Digest.expiredBy]
-	stood      func(process string, from, until int64) bool // see [evidence.Digest.stoodWithin]
-	attributed bool                                         // damages are to be attributed
-	damages    []damage                                     // in the order of the record
-	harms      evidence.Harms                               // of faults
-	gone       func(*history.Event) bool                    // whether the access's hold had ended; nil if not known
+	excludes   bool                                          // the recipe promises exclusion
+	Apart      func(p, q string) int64                       // see [evidence.Digest.apart]
+	asks       bool                                          // clients ask their guard before each access
+	expired    func(*history.Event) int64                    // see [evidence.Digest.expiredBy]
+	stood      func(process string, from, until int64) int64 // see [evidence.Digest.StoodFor]
+	attributed bool                                          // damages are to be attributed
+	damages    []damage                                      // in the order of the record
+	harms      evidence.Harms                                // of faults
+	gone       func(*history.Event) bool                     // whether the access's hold had ended; nil if not known
 }
 
 type LockEffect struct {

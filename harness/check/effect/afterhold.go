@@ -46,9 +46,9 @@ func (x *Effects) ended(e *history.Event) {
 
 // afterHold counts an access that a client made after it had released the lock, by the client's own record. No
 // fault can make a client do that, and no guard has to expect it. A guard that asks before each access makes none after
-// the client has learned of its loss, except for one that was asked for just before: as long as a hand-off may take, or
-// before the process stood still. One with a lease clock makes none either, within the same bounds, after its session
-// has expired by the servers' transactions. Leaving (exit) does not use the resource. Of a write the call is
+// the client has learned of its loss, except for one that was asked for just before: as long as a hand-off may take,
+// standstills of the process not counted. One with a lease clock makes none either, within the same bounds, after its
+// session has expired by the servers' transactions. Leaving (exit) does not use the resource. Of a write the call is
 // recorded, of every other access only the answer. The call of a write that the guard forbids is recorded too, but is
 // no access: see [unsentWrites].
 func (x *Effects) afterHold(l *LockEffect, e *history.Event) {
@@ -60,7 +60,7 @@ func (x *Effects) afterHold(l *LockEffect, e *history.Event) {
 	switch {
 	case !made || e.Op == history.OpExit || e.Access().GivenUp() || x.unsent[writeCall{keyOf(e), e.Lock, e.At}]:
 	case end == nil:
-		if at := x.expired(e); at != history.None && e.At-at > int64(evidence.HandOff) && !x.stood(e.Process, at, e.At) {
+		if at := x.expired(e); at != history.None && e.At-at-x.stood(e.Process, at, e.At) > int64(evidence.HandOff) {
 			x.outlasted++
 			x.find(evidence.KindUsedAfterExpiry, e, nil,
 				"the %s of %s came %s after its session had expired at the servers, in spite "+
@@ -70,7 +70,7 @@ func (x *Effects) afterHold(l *LockEffect, e *history.Event) {
 		x.released++
 		x.find(evidence.KindUsedAfterRelease, e, end, "the %s of %s came %s after it had called release", e.Op, e.Client,
 			evidence.Millis(e.At-end.At))
-	case x.asks && e.At-end.At > int64(evidence.HandOff) && !x.stood(e.Process, end.At, e.At):
+	case x.asks && e.At-end.At-x.stood(e.Process, end.At, e.At) > int64(evidence.HandOff):
 		x.broken++
 		x.find(evidence.KindUsedAfterLoss, e, end,
 			"the %s of %s came %s after it had learned of its loss, in spite of its guard",

@@ -64,7 +64,7 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 		zkMulti: d.Facts.Guard == evidence.GuardZKMulti,
 		lists:   d.Facts.Lists,
 		asks:    d.Facts.Guard != "" && d.Facts.Guard != evidence.GuardNone && !evidence.Promises(d.Facts.Guard),
-		stood:   d.StoodWithin,
+		stood:   d.StoodFor,
 		expired: func(e *history.Event) int64 { return expiredBy(d, e) },
 		notices: noticesOf(d.Acquisitions),
 		calls:   map[string]*history.Event{},

@@ -41,6 +41,8 @@ type Digest struct {
 	contacts Memo[history.SessionID, []int64]        // see contactsOf
 	expiries Memo[*history.Acquisition, Explanation] // see expiryCause
 	stood    Memo[string, []*history.Event]          // see standstills
+	longest  Memo[struct{}, int64]                   // see LongestTimeout
+	servers  Memo[string, map[string]bool]           // see serversOf
 	// lastRecorded is the last event of a process before its death; see unrecorded.
 	lastRecorded Memo[death, int64]
 	bySession    once[map[history.SessionID][]*history.Acquisition] // see acquisitionsOf
@@ -188,28 +190,31 @@ func (d *Digest) phase(e *history.Event) {
 	}
 }
 
-// Timeout is the session's timeout in ns, 0 if it is not known.
+// Timeout is the session's timeout in ns: by the servers' logs, else as its client said, else that of the run. It is 0
+// if it is not known.
 func (d *Digest) Timeout(s history.SessionID) int64 {
-	if d.Facts.SessionTimeout > 0 {
-		return int64(d.Facts.SessionTimeout)
+	if s != 0 && d.Transactions.Whole() {
+		if logged := d.Transactions.History.Sessions[int64(s)]; logged != nil && logged.Timeout > 0 {
+			return int64(logged.Timeout)
+		}
 	}
 	for _, c := range d.sessions[s] {
 		if c.timeout > 0 {
 			return c.timeout
 		}
 	}
-	return 0
+	return int64(d.Facts.SessionTimeout)
 }
 
 // LongestTimeout is the session timeout that bounds how long the service remembers a dead client, 0 if it is not known.
 func (d *Digest) LongestTimeout() int64 {
-	t := int64(d.Facts.SessionTimeout)
-	if t == 0 {
+	return d.longest.Of(struct{}{}, func() int64 {
+		t := int64(d.Facts.SessionTimeout)
 		for s := range d.sessions {
 			t = max(t, d.Timeout(s))
 		}
-	}
-	return t
+		return t
+	})
 }
 
 // ServerAt is the server that a session was connected to at an instant.
@@ -310,14 +315,19 @@ func (d *Digest) stillnessOf(process string, least time.Duration) (all []Span) {
 	return all
 }
 
-// StoodWithin reports whether a process may have stood still between two instants: by its own record, or because of a
+// StoodFor is for how long a process may have stood still between two instants: by its own record, or because of a
 // fault.
-func (d *Digest) StoodWithin(process string, from, until int64) bool {
-	return slices.ContainsFunc(d.Faults, func(f *Fault) bool {
-		return f.Possible() && f.Stops() && f.Hits(process) && f.Began() <= until && f.Until() >= from
-	}) || slices.ContainsFunc(d.Hiccups[process], func(e *history.Event) bool {
-		return e.At-int64(e.Hiccup()) <= until && e.At >= from
-	})
+func (d *Digest) StoodFor(process string, from, until int64) int64 {
+	var all []Span
+	for _, f := range d.Faults {
+		if f.Possible() && f.Stops() && f.Hits(process) {
+			all = append(all, Span{f.Began(), f.Until()})
+		}
+	}
+	for _, e := range d.Hiccups[process] {
+		all = append(all, Span{e.At - int64(e.Hiccup()), e.At})
+	}
+	return Merged(all).Within(from, until)
 }
 
 // Seconds renders an instant for people.

@@ -88,6 +88,8 @@ func (d *Digest) findTaken(older, newer *history.Acquisition) Explanation {
 		return Unexplained(nil, "there are fewer permits than that")
 	case d.Servers != nil && d.Transactions.Whole():
 		return d.explainByServers(older, newer)
+	case d.overBefore(older) || d.overBefore(newer):
+		return Unexplained(nil, "by the servers' logs one of the sessions had ended before its acquire was called")
 	case older.Token == 0 || newer.Token == 0:
 		return d.explainBySessions(older, newer)
 	case newer.Token == older.Token:
@@ -98,9 +100,36 @@ func (d *Digest) findTaken(older, newer *history.Acquisition) Explanation {
 		return d.explainBySessions(older, newer)
 	}
 	if f := d.administeredWithin(older, newer); f != nil {
-		return d.struck(blamed(f, "", 0), older, newer)
+		x := blamed(f, "", 0)
+		if !f.Nature.DeletesZnodes {
+			x.Told = d.ToldBy(older, f.Seen())
+		}
+		return d.struck(x, older, newer)
+	}
+	if d.Transactions.Whole() && !d.someSessionEnded(older.Invoked, newer.Returned) {
+		return Unexplained(nil, "by the servers' logs no session ended before %s was granted it", newer.Client)
 	}
 	return d.struck(d.Outage(older, newer.Returned), older, newer)
+}
+
+// overBefore reports whether, by the servers' logs, a was granted in a session that had ended before a was called for.
+func (d *Digest) overBefore(a *history.Acquisition) bool {
+	if !d.Transactions.Whole() {
+		return false
+	}
+	end := d.SessionEnd(a.Session)
+	return end != nil && d.Transactions.Clock.At(end.Time)+d.Transactions.Clock.Err < a.Invoked
+}
+
+// someSessionEnded reports whether any session may have ended between two instants, by the servers' logs.
+func (d *Digest) someSessionEnded(from, until int64) bool {
+	c := d.Transactions.Clock
+	for _, s := range d.Transactions.History.Sessions {
+		if at := c.At(s.ClosedTime); s.Closed != 0 && at+c.Err >= from && at-c.Err <= until {
+			return true
+		}
+	}
+	return false
 }
 
 // explainBySessions explains an overlap of two holds by the end of a session: the service took the lock from the one
@@ -154,7 +183,7 @@ func (d *Digest) explainBySessions(first, second *history.Acquisition) Explanati
 // unlessCalm says that an overlap is not attributable, for a reason. But if no fault was in force that can have cost
 // one of the holders its session, and neither of them stood still, nothing explains it.
 func (d *Digest) unlessCalm(first, second *history.Acquisition, why string) Explanation {
-	if d.Disturbed(min(first.Invoked, second.Invoked), max(first.Returned, second.Returned), first.Process,
+	if d.Disturbed(first.Lock, min(first.Invoked, second.Invoked), max(first.Returned, second.Returned), first.Process,
 		second.Process) {
 		return notAttributable("%s", why)
 	}
@@ -297,7 +326,8 @@ func (d *Digest) administered(older *history.Acquisition, path string, end *node
 func (d *Digest) administeredWithin(older, newer *history.Acquisition) *Fault {
 	return d.blame(0, func(f *Fault) bool {
 		return (f.Nature.EndsSessions || f.Nature.DeletesZnodes) && f.Began() <= newer.Returned+d.Slack() &&
-			f.Seen()+d.Slack() >= older.Invoked && (f.Nature.DeletesAll || f.HitsClient(older)) && f.did(older.Lock)
+			f.Seen()+d.Slack() >= d.calmGrant(older, silencesOnly) && (f.Nature.DeletesAll || f.HitsClient(older)) &&
+			f.did(older.Lock)
 	})
 }
 
@@ -338,18 +368,64 @@ func EndedCleanly(a *history.Acquisition) bool {
 		a.Died == history.None
 }
 
-// Disturbed reports whether something may have cost one of some processes a session, or the use of the lock, between
+// feltBy reports whether a fault may have been in force between two instants for one of some processes. A fault of
+// servers that lets heartbeats through is felt by those that the process was connected to, and if it is of the leader.
+func (d *Digest) feltBy(f *Fault, from, until int64, processes []string) bool {
+	_, healed := f.Effect()
+	switch {
+	case !f.Possible() || f.Began()-d.Slack() > until || healed < from:
+		return false
+	case slices.ContainsFunc(processes, f.Hits):
+		return true
+	case d.OnlyClients(f):
+		return false
+	case !f.Passes(d.LongestTimeout()) || f.StrikesLeader() || f.hampersLeader() || len(f.Targets) == 0:
+		return true
+	}
+	return slices.ContainsFunc(processes, func(p string) bool {
+		used := d.serversOf(p)
+		return used[""] || len(used) == 0 || slices.ContainsFunc(f.Targets, func(s string) bool { return used[s] })
+	})
+}
+
+// serversOf are the servers that the sessions of a process were connected to, "" among them if one is not known.
+func (d *Digest) serversOf(process string) map[string]bool {
+	return d.servers.Of(process, func() map[string]bool {
+		used := map[string]bool{}
+		for session, all := range d.sessions {
+			for _, c := range all {
+				if HostOf(d.ClientOf[session]) == process {
+					used[c.server] = true
+				}
+			}
+		}
+		return used
+	})
+}
+
+// Disturbed reports whether something may have cost one of some processes a session, or the use of a lock, between
 // two instants: a fault of theirs or of a server, in force then or over for no longer than it takes until the session
 // has expired or its client is heard again; a standstill of theirs; or servers that did not serve.
-func (d *Digest) Disturbed(from, until int64, processes ...string) bool {
+func (d *Digest) Disturbed(lock string, from, until int64, processes ...string) bool {
+	return d.disturbed(from, until, disturbs(lock), processes...)
+}
+
+// silencesOnly reports whether a fault can cost a client its session, and deletes nothing.
+func silencesOnly(f *Fault) bool { return f.silences() && !f.Nature.DeletesZnodes }
+
+// disturbs returns whether a fault can cost a client its session, or the use of a lock.
+func disturbs(lock string) func(*Fault) bool {
+	return func(f *Fault) bool { return silencesOnly(f) || f.Nature.DeletesZnodes && f.did(lock) }
+}
+
+// disturbed is [Digest.Disturbed] by the faults that count.
+func (d *Digest) disturbed(from, until int64, counts func(*Fault) bool, processes ...string) bool {
 	since := from
 	if t := d.LongestTimeout(); t > 0 {
 		since -= t + 2*int64(d.Facts.Tick) + d.Slack()
 	}
 	return slices.ContainsFunc(d.Faults, func(f *Fault) bool {
-		_, healed := f.Effect()
-		return f.Possible() && (f.silences() || f.Nature.DeletesZnodes) && f.Began()-d.Slack() <= until && healed >= since &&
-			(slices.ContainsFunc(processes, f.Hits) || !d.OnlyClients(f))
+		return counts(f) && d.feltBy(f, since, until, processes)
 	}) || slices.ContainsFunc(processes, func(p string) bool {
 		return slices.ContainsFunc(d.Hiccups[p], func(e *history.Event) bool {
 			return e.Hiccup() >= Standstill(d.Facts.Tick) && e.At-int64(e.Hiccup()) <= until && e.At >= since

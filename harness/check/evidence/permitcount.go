@@ -89,18 +89,25 @@ func (d *Digest) GrantedSince(a *history.Acquisition) int64 {
 			return min(at, a.Returned)
 		}
 	}
-	t := d.Timeout(a.Session)
-	since := a.Returned - int64(StallBound(time.Duration(t), d.Facts.Tick)) - d.Slack()
-	if t == 0 || since <= a.Invoked || d.Driver(a) != "" || d.Disturbed(since, a.Returned, a.Process) ||
-		Spans(d.Unconnected[a.Client]).Touches(since, a.Returned) {
-		return a.Invoked
-	}
+	since := d.calmGrant(a, disturbs(a.Lock))
 	for _, l := range d.Locks {
 		for b := range history.AcquisitionsOf(d.Events, a.Client, l.Lock, a.N) {
 			if b.Lock != a.Lock && b.Process == a.Process {
 				return a.Invoked
 			}
 		}
+	}
+	return since
+}
+
+// calmGrant is the earliest instant at which a can have been granted a lock, as [Digest.GrantedSince] has it, where
+// only some faults count.
+func (d *Digest) calmGrant(a *history.Acquisition, counts func(*Fault) bool) int64 {
+	t := d.Timeout(a.Session)
+	since := a.Returned - int64(StallBound(time.Duration(t), d.Facts.Tick)) - d.Slack()
+	if !a.Granted() || t == 0 || since <= a.Invoked || d.Driver(a) != "" ||
+		d.disturbed(since, a.Returned, counts, a.Process) || Spans(d.Unconnected[a.Client]).Touches(since, a.Returned) {
+		return a.Invoked
 	}
 	return since
 }

@@ -98,13 +98,18 @@ func (d *Digest) findExpiryCause(a *history.Acquisition, end *nodes.End) Explana
 func (d *Digest) silences(a *history.Acquisition, heard, at, timeout int64) []silence {
 	var all []silence
 	for _, f := range d.Faults {
-		if !f.Possible() || !f.silences() {
+		if !f.Possible() || !f.silences() || d.grantedThrough(a.Session, f) {
 			continue
 		}
 		_, until := f.Effect()
 		s := silence{from: f.muffles(timeout), until: until, fault: f}
 		s.doubt, s.beyond = f.doubt(timeout), !f.Hits(a.Process)
-		if !s.beyond || f.Hits(d.ServerAt(a.Session, max(s.from, heard))) {
+		switch server := d.ServerAt(a.Session, max(s.from, heard)); {
+		case !s.beyond || f.Hits(server):
+			all = append(all, s)
+		case !d.OnlyClients(f) && s.doubt == "" &&
+			(server == "" || Spans(d.Unconnected[a.Client]).Touches(max(s.from, heard)+1, min(s.until, at))):
+			s.doubt = serverUnknown
 			all = append(all, s)
 		}
 		switch next, led := d.leaderless(f, at, timeout); {
@@ -223,7 +228,8 @@ func stoodStill(e *history.Event) Explanation {
 // after since. A client without an answer gives its server up within 2/3 of the timeout and connects to another one,
 // which tells it. If a fault strikes its process meanwhile, the client has to begin anew. Standstills of its process
 // only take their time from it. So do faults of the server that it was connected to, which it then leaves; of the
-// leader; and of any other server that it may turn to, unless they let heartbeats through.
+// leader; and of any other server that it may turn to, unless they let heartbeats through. What an administrator does,
+// and what lets heartbeats through to its process, keeps nothing from it.
 func (d *Digest) ToldBy(a *history.Acquisition, since int64) int64 {
 	within := int64(StallBound(time.Duration(d.Timeout(a.Session)), d.Facts.Tick)) + d.Slack()
 	type hindrance struct{ from, until, again int64 }
@@ -232,6 +238,7 @@ func (d *Digest) ToldBy(a *history.Acquisition, since int64) int64 {
 		_, until := f.Effect()
 		switch {
 		case !f.Possible() || !f.silences():
+		case f.Nature.Cause == CauseAdministrator || f.Hits(a.Process) && f.Passes(d.Timeout(a.Session)):
 		case f.Hits(a.Process):
 			all = append(all, hindrance{f.Began(), until, Later(until, within)})
 		case d.OnlyClients(f):
@@ -341,6 +348,9 @@ func (d *Digest) SentBy(process string, at int64) int64 {
 // next leader is there, such a fault is one that strikes the leader itself. The next leader gives every session its
 // whole timeout again, so the last leader's end does not explain why a session was silent for longer.
 func (d *Digest) leaderless(f *Fault, at, timeout int64) (next int64, led bool) {
+	if d.Transactions == nil {
+		return history.None, f.silencesLeader()
+	}
 	from, _ := f.Effect()
 	next = history.None
 	for i, e := range d.Transactions.epochs {
@@ -360,54 +370,73 @@ func (d *Digest) leaderless(f *Fault, at, timeout int64) (next int64, led bool) 
 //
 // The fault must have struck a's process, or the server that a's session was connected to, or the leader, which alone
 // keeps sessions alive; or a's process must have stood still. The silence that it caused must have lasted before at for
-// as long as a session that expires must have been silent at least; see [Expiry]. If the silence is older than a's
-// acquire call, it is counted from that call, since the service heard of a after it began; but not if the leader need
-// not have heard of that yet. A silence that was over long ago explains nothing, because within the timeout and two
-// ticks the session is either expired or alive again, and its client knows.
+// as long as a session that expires must have been silent at least; see [Expiry]. It is counted from the last time that
+// the service heard of the session for certain, such as a's acquire call; but not if the leader need not have heard of
+// that yet. A silence that was over long ago explains nothing, because within the timeout and two ticks the session is
+// either expired or alive again, and its client knows. A session that was used later had not ended.
 func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 	t := d.Timeout(a.Session)
 	if t <= 0 {
 		return Unexplained(nil, "no fault explains it")
 	}
-	since := a.Invoked
-	if at-a.Invoked <= d.BackAt()+int64(HandOff) {
-		since = math.MinInt64
+	if used := d.usedAfter(a, at); used != history.None {
+		return Unexplained(nil, "its session was in use at %s, so it had not ended", Seconds(used))
 	}
+	since := d.askedBefore(a, at-d.BackAt()-int64(HandOff))
+	if at-a.Invoked > d.BackAt()+int64(HandOff) {
+		since = max(since, a.Invoked)
+	}
+	over := t + 2*int64(d.Facts.Tick) + d.Slack()          // by then the session has expired, or is alive again
+	whole := at-max(since, math.MinInt64/2) >= t-d.Slack() // servers that nothing strikes wait for the whole timeout
 	long := func(from, until int64, beyond bool) bool {
-		return min(until, at)-max(from, since) >= d.leastSilence(t, beyond) && at-until <= t+2*int64(d.Facts.Tick)+d.Slack()
+		return min(until, at)-max(from, since) >= d.leastSilence(t, beyond) && at-until <= over && (beyond || whole)
 	}
 	because := func(reason func(f *Fault, from int64) bool) *Fault {
 		return d.blame(t, func(f *Fault) bool {
 			_, until := f.Effect()
 			from := f.muffles(t)
-			return f.silences() && long(from, until, !f.Hits(a.Process)) && reason(f, max(from, a.Invoked))
+			return f.silences() && !d.grantedThrough(a.Session, f) && long(from, until, !f.Hits(a.Process)) &&
+				reason(f, max(from, since, a.Invoked))
 		})
 	}
-	told := func(x Explanation, until int64) Explanation {
-		x.Told = d.ToldBy(a, max(at, until))
+	told := func(x Explanation, from, until int64) Explanation {
+		expired := min(at, Later(max(from, since), int64(d.expiry(t).Latest())+d.Slack()))
+		x.Told = d.ToldBy(a, max(expired, until))
 		return x
 	}
 	f := because(func(f *Fault, from int64) bool {
 		return f.silencesLeader() || f.Hits(a.Process) || f.Hits(d.ServerAt(a.Session, from))
 	})
 	if f != nil && f.doubt(t) == "" {
-		return told(blamed(f, f.String(), t), f.Until())
+		return told(blamed(f, f.String(), t), f.muffles(t), f.Until())
 	}
 	for _, e := range d.standstills(a.Process) {
-		if long(e.At-int64(e.Hiccup()), e.At, false) {
-			return told(stoodStill(e), e.At)
+		if from := e.At - int64(e.Hiccup()); long(from, e.At, false) {
+			return told(stoodStill(e), from, e.At)
 		}
 	}
 	if f != nil {
-		return told(blamed(f, f.String(), t), f.Until())
+		return told(blamed(f, f.String(), t), f.muffles(t), f.Until())
 	}
 	// A session that the lock does not say may have been connected to any server.
-	anywhere := func(f *Fault) bool { return a.Session == 0 && !d.OnlyClients(f) }
-	if f = because(func(f *Fault, _ int64) bool { return f.hampersLeader() || anywhere(f) }); f != nil {
-		return told(suspected(f, f.String(), hampered), f.Until())
+	anywhere := func(f *Fault, from int64) bool {
+		return (a.Session == 0 || d.ServerAt(a.Session, from) == "") && !d.OnlyClients(f)
+	}
+	if f = because(func(f *Fault, from int64) bool { return f.hampersLeader() || anywhere(f, from) }); f != nil {
+		return told(suspected(f, f.String(), hampered), f.muffles(t), f.Until())
+	}
+	// Silences without a gap between them add up.
+	all := d.silences(a, since, at, t)
+	for _, s := range all {
+		expired := min(at, s.until)
+		chain := d.reach(slices.Clone(all), since, expired, t)
+		beyond := slices.ContainsFunc(chain, func(s silence) bool { return s.beyond })
+		if chain != nil && at-expired <= over && (beyond || whole) {
+			return told(blamedFor(chain, since, expired), expired, chain[0].until)
+		}
 	}
 	if s := d.unrecorded(a); s != nil && long(s.from, s.until, false) {
-		return told(suspected(nil, "no fault explains it", s.doubt), s.until)
+		return told(suspected(nil, "no fault explains it", s.doubt), s.from, s.until)
 	}
 	for s := range d.idle(a).Meeting(at-t-2*int64(d.Facts.Tick)-d.Slack(), at) {
 		if long(s.From, s.Until, false) {
@@ -419,9 +448,71 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 	return Unexplained(nil, "no fault explains it")
 }
 
+// usedAfter is when a's session was first used after an instant at which it had not ended, therefore: it connected
+// again, or was granted another lock that was asked for after the instant. It is [history.None] if that is not recorded.
+// A release proves nothing, because some libraries answer it without asking the servers.
+func (d *Digest) usedAfter(a *history.Acquisition, at int64) int64 {
+	first := history.None
+	note := func(t int64) {
+		if t-d.Slack() > at && (first == history.None || t < first) {
+			first = t
+		}
+	}
+	if a.Session == 0 {
+		return first
+	}
+	if d.Driver(a) == "" { // another one may say later what it has read
+		for _, c := range d.sessions[a.Session] {
+			note(c.At)
+		}
+	}
+	for _, b := range d.acquisitionsOf(a.Session) {
+		if b != a && b.Granted() && b.Invoked > at {
+			note(b.Returned)
+		}
+	}
+	return first
+}
+
+// grantedThrough reports whether a session asked for a lock, and was granted it, while a fault was in force. So the
+// fault did not keep its session from being heard, although it let nothing through where it struck.
+func (d *Digest) grantedThrough(session history.SessionID, f *Fault) bool {
+	_, until := f.Effect()
+	if session == 0 || !f.Certain() || f.Passes(d.Timeout(session)) {
+		return false
+	}
+	return slices.ContainsFunc(d.acquisitionsOf(session), func(a *history.Acquisition) bool {
+		return a.Granted() && a.Invoked > f.Verified+d.Slack() && a.Returned < until
+	})
+}
+
+// askedBefore is since when at least the servers have heard of a's session by an instant: it had connected, or asked
+// for a lock that it was granted. Unlike [Digest.heard], it does not rely on when an answer arrived.
+func (d *Digest) askedBefore(a *history.Acquisition, at int64) int64 {
+	last := int64(math.MinInt64 / 2)
+	if a.Session == 0 {
+		return last
+	}
+	if d.Driver(a) == "" {
+		for _, c := range d.sessions[a.Session] {
+			if t := d.SentBy(HostOf(d.ClientOf[a.Session]), c.At); t <= at {
+				last = max(last, t)
+			}
+		}
+	}
+	for _, b := range d.acquisitionsOf(a.Session) {
+		if b.Granted() && b.Returned <= at {
+			last = max(last, b.Invoked)
+		}
+	}
+	return last
+}
+
 const (
 	// hampered is the doubt about a fault that may have kept the leader from hearing of sessions.
 	hampered = "and it is not known whether the leader heard from the sessions meanwhile"
+	// serverUnknown is the doubt about a fault of a server that need not be the session's.
+	serverUnknown = "and it is not known whether that was the session's server"
 	// diedSilent is the doubt about a process that recorded nothing for so long before its death.
 	diedSilent = "and its process, which died, may have stood still before that without recording it"
 	// notVerified is the doubt about a fault of which nothing confirmed that it took effect.

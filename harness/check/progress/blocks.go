@@ -43,7 +43,7 @@ func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evid
 	}
 	for _, process := range evidence.SortedKeys(l.Hiccups) {
 		of := func(a *history.Acquisition) bool { return a.Process == process }
-		if !strictly || !l.ClientHosts[process] || slices.ContainsFunc(all, of) {
+		if !strictly || slices.ContainsFunc(all, of) {
 			blocks = append(blocks, l.StillnessOf(process)...)
 		}
 	}

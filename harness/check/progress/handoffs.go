@@ -328,7 +328,7 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 				first = b
 			}
 		}
-		if n == 0 || l.Disturbed(a.Invoked, first.Returned, a.Process) {
+		if n == 0 || l.Disturbed(a.Lock, a.Invoked, first.Returned, a.Process) {
 			continue
 		}
 		f := l.FindingOf(evidence.KindPassedOver, a, a.Invoked, until, "%s waited for %s from %s to %s, and meanwhile it "+

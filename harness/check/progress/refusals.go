@@ -148,7 +148,7 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 			lost = a.ReleaseReturned
 		}
 		if lost == history.None || lost >= l.Stop || !a.Granted() || l.ended(a, lost) ||
-			l.Digest.Disturbed(a.Returned, lost, a.Process) {
+			l.Digest.Disturbed(a.Lock, a.Returned, lost, a.Process) {
 			continue
 		}
 		f := l.FindingOf(evidence.KindLostWithoutCause, a, a.Returned, lost,
@@ -156,6 +156,10 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 			evidence.Holder(a), evidence.Seconds(lost), a.Lock, evidence.Seconds(a.Returned))
 		stood := l.PerhapsStood(a, a.Returned, lost).Lasts()
 		switch {
+		case evidence.Spans(l.Unconnected[a.Client]).Touches(lost-int64(evidence.HandOff), lost):
+			if len(doubts) == 0 { // as Curator's LeaderLatch gives up at SUSPENDED
+				doubts = []string{f.Text + " but its connection, which its client had said was lost"}
+			}
 		case l.Transactions.Whole() && stood > 0 && stood >= l.LongestTimeout()/3:
 			l.unseen = append(l.unseen, f)
 		case l.Transactions.Whole():

@@ -203,18 +203,17 @@ func (l *LivenessJudge) stallsOf(
 }
 
 // keptUntil is until when a kept the lock from others. A client that lost its hold by its own clock keeps its znode
-// until it calls release, however late: nobody may follow it while its requests may be on their way. Where the servers'
-// transactions do not tell when the znode was gone, every lost hold is kept until then.
+// until it calls release, however late: nobody may follow it while its requests may be on their way. But nobody keeps
+// it for longer than the servers' transactions tell.
 func (l *LivenessJudge) keptUntil(a *history.Acquisition) int64 {
 	until := min(l.BelievedUntil(a), l.stoppedOut(a))
-	if a.Lost == history.None || a.ReleaseInvoked == history.None {
-		return until
+	if a.Lost != history.None && a.ReleaseInvoked != history.None {
+		until = max(until, a.ReleaseInvoked)
 	}
-	kept := a.ReleaseInvoked
 	if at, end := l.Digest.EndAtServers(a); end != nil {
-		kept = min(kept, at)
+		until = min(until, max(at, a.Returned))
 	}
-	return max(until, kept)
+	return until
 }
 
 // stoppedOut is when a's session must have expired while a fault kept its process from doing anything, so that others
