@@ -448,9 +448,9 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 	return Unexplained(nil, "no fault explains it")
 }
 
-// usedAfter is when a's session was first used after an instant at which it had not ended, therefore: it connected
-// again, or was granted another lock that was asked for after the instant. It is [history.None] if that is not recorded.
-// A release proves nothing, because some libraries answer it without asking the servers.
+// usedAfter is when a's session was first used after an instant, so that it had not ended by then: it connected again,
+// or was granted another lock that was asked for after the instant. It is [history.None] if the record has neither. A
+// release proves nothing, because some libraries answer it without asking the servers.
 func (d *Digest) usedAfter(a *history.Acquisition, at int64) int64 {
 	first := history.None
 	note := func(t int64) {
