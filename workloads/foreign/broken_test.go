@@ -23,7 +23,8 @@ func TestBrokenCommands(t *testing.T) {
 		path         string
 		want         string
 	}{
-		{"ends at once", `echo why >&2; exit 4`, long, "/l", "it has ended: exit status 4; it said: why"},
+		{"ends at once", `echo why >&2; exit 4`, long, "/l",
+			"it has ended before it greeted with locklab-lock 1 per-client: exit status 4; it said: why"},
 		{"is killed", hello + `kill -9 $$`, long, "/l", "it has ended: signal: killed"},
 		{"ends and leaves a child with its output", hello + `sleep 10 & exit 5`, short, "/l",
 			"it has ended: exit status 5"},
@@ -46,7 +47,7 @@ func TestBrokenCommands(t *testing.T) {
 			`"8" is more than the answer can have`},
 		{"prints without end", hello + `while :; do printf 0123456789; done`, long, "/l", "longer than 65536 bytes"},
 		{"grants twice", hello + grantNext + `echo "granted $id"; cat`, long, "/l",
-			"granted answers a hold, whose id is 2"},
+			"acquire 2 was granted twice"},
 		{"grants what was not asked for", hello + `echo "granted 77"; cat`, long, "/l",
 			"granted names 77, which no request waits for"},
 		{"releases unasked", hello + grantNext + `echo "released $id"; cat`, long, "/l", "released answers a hold"},

@@ -99,6 +99,8 @@ func (p *process) dispatch(a answer) error {
 		if a.verb == failed && c.stage == opening {
 			delete(p.sessions, c.id)
 		}
+	case a.verb == granted && c.stage == held:
+		return fmt.Errorf("acquire %d was granted twice", c.id)
 	default:
 		return fmt.Errorf("%s answers %s, whose id is %d", a.verb, c.stage, c.id)
 	}

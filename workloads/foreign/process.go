@@ -211,14 +211,24 @@ func (p *process) over(err error) error {
 		case <-p.ending:
 			return errEnded
 		default:
-			return p.broken(fmt.Errorf("it has ended: %s", p.cmd.ProcessState))
+			return p.broken(fmt.Errorf("it has ended%s: %s", p.before(), p.cmd.ProcessState))
 		}
 	default:
 	}
 	if err != nil {
 		return p.broken(fmt.Errorf("read its output: %w", err))
 	}
-	return p.broken(errors.New("it has closed its output"))
+	return p.broken(fmt.Errorf("it has closed its output%s", p.before()))
+}
+
+// before says if the command has not greeted yet.
+func (p *process) before() string {
+	select {
+	case <-p.greeted:
+		return ""
+	default:
+		return " before it greeted with " + greeting + "per-client"
+	}
 }
 
 // errEnded is the end of a command that was told to end.

@@ -43,6 +43,7 @@ type Digest struct {
 	stood    Memo[string, []*history.Event]          // see standstills
 	longest  Memo[struct{}, int64]                   // see LongestTimeout
 	servers  Memo[string, map[string]bool]           // see serversOf
+	periods  Memo[string, []PermitPeriod]            // see PermitPeriods
 	// lastRecorded is the last event of a process before its death; see unrecorded.
 	lastRecorded Memo[death, int64]
 	bySession    once[map[history.SessionID][]*history.Acquisition] // see acquisitionsOf

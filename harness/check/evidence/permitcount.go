@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"locklab/ensembles/txnlog/nodes"
@@ -112,13 +113,51 @@ func (d *Digest) calmGrant(a *history.Acquisition, counts func(*Fault) bool) int
 	return since
 }
 
-// FewestPermits is the lowest number of permits that lock had during the run.
-func (d *Digest) FewestPermits(lock string) int64 {
-	fewest := int64(d.Facts.Permits)
-	for _, p := range d.permits[lock] {
-		fewest = min(fewest, p.permits)
+// FewestPermits is the lowest number of permits that lock may have had at an instant of [from, until], as far as clocks
+// tell.
+func (d *Digest) FewestPermits(lock string, from, until int64) int64 {
+	fewest := int64(math.MaxInt64)
+	for _, p := range d.PermitPeriods(lock) {
+		if p.From <= Later(until, d.Slack()) && p.Until >= Later(from, -d.Slack()) {
+			fewest = min(fewest, p.Permits)
+		}
 	}
 	return fewest
+}
+
+// A PermitPeriod is a time throughout which a lock had at least so many permits.
+type PermitPeriod struct {
+	Span
+	Permits int64
+}
+
+// PermitPeriods are the periods of a run, in order and without a gap, in each of which the same numbers of permits may
+// have been in force.
+func (d *Digest) PermitPeriods(lock string) []PermitPeriod {
+	return d.periods.Of(lock, func() []PermitPeriod { return d.permitPeriods(lock) })
+}
+
+func (d *Digest) permitPeriods(lock string) (all []PermitPeriod) {
+	counts := d.permits[lock]
+	if counts == nil {
+		return []PermitPeriod{{Span{math.MinInt64, math.MaxInt64}, int64(d.Facts.Permits)}}
+	}
+	var bounds []int64
+	for _, p := range counts {
+		bounds = append(bounds, p.from, p.until)
+	}
+	slices.Sort(bounds)
+	bounds = slices.Compact(bounds)
+	for i, until := range bounds[1:] {
+		p := PermitPeriod{Span{bounds[i], until}, math.MaxInt64}
+		for _, c := range counts {
+			if c.from < until && c.until > bounds[i] {
+				p.Permits = min(p.Permits, c.permits)
+			}
+		}
+		all = append(all, p)
+	}
+	return all
 }
 
 // BySlot returns the grants of permits with a token by the slot that they were for, as far as an access under them says

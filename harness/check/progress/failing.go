@@ -89,7 +89,7 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found 
 // failedByLock reports whether the lock itself failed a, which asked for no more than there is.
 func (l *LivenessJudge) failedByLock(a *history.Acquisition) bool {
 	return a.Returned != history.None && a.Outcome == history.Fail && !a.Reason.ByWorkload() && a.Returned <= l.Stop &&
-		a.Permits <= l.FewestPermits(a.Lock)
+		a.Permits <= l.FewestPermits(a.Lock, a.Invoked, a.Returned)
 }
 
 // excusesErrors are the times in which something other than the lock may have made an attempt fail: a fault, a

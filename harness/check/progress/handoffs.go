@@ -43,9 +43,8 @@ func (h *handedOver) after() int64 { return max(0, h.granted-h.confirmed) }
 // had to expire.
 func (l *LivenessJudge) ordinary(found []handedOver, all, grants []*history.Acquisition) []handedOver {
 	until := history.Earliest(l.Stop, l.Closed, l.Drain)
-	odd := func(a *history.Acquisition) bool { return l.several[a] || l.excessive(a) }
-	if l.Measure == history.None || slices.ContainsFunc(all, odd) {
-		return found // a client may have one of several locks before it says so, or rightly keep others waiting for it
+	if l.Measure == history.None {
+		return found
 	}
 	waits := newWaits(all, l)
 	unclean := l.uncleanEnds(all)
@@ -79,7 +78,7 @@ func newWaits(all []*history.Acquisition, l *LivenessJudge) waits {
 		if a.Queued != history.None {
 			from = max(from, a.Queued)
 		}
-		if until > from && a.Permits <= l.FewestPermits(a.Lock) {
+		if until > from && a.Permits <= l.FewestPermits(a.Lock, from, until) {
 			list = append(list, wait{from, until})
 		}
 	}
@@ -103,7 +102,8 @@ func (w waits) throughout(from, until int64) bool {
 }
 
 // uncleanEnds are the times in which something may be left of faults, or of acquisitions of one lock that ended
-// otherwise than cleanly: for as long as a stall takes, because by then the servers have forgotten it.
+// otherwise than cleanly: for as long as a stall takes, because by then the servers have forgotten it. Whoever takes
+// several locks together, or asks for more permits than there are, may rightly keep others waiting meanwhile.
 func (l *LivenessJudge) uncleanEnds(all []*history.Acquisition) evidence.Spans {
 	left := slices.Clone(l.aftermath)
 	for _, a := range all {
@@ -120,6 +120,9 @@ func (l *LivenessJudge) uncleanEnds(all []*history.Acquisition) evidence.Spans {
 		}
 		if began != history.None {
 			left = append(left, evidence.Span{From: began, Until: began + l.Bound})
+		}
+		if l.several[a] || l.excessive(a) {
+			left = append(left, evidence.Span{From: a.Invoked, Until: evidence.Later(l.gone(a), l.Bound)})
 		}
 	}
 	return evidence.Merged(left)
@@ -285,10 +288,18 @@ func (l *LivenessJudge) afterHeal(lock string, all []*history.Acquisition, heal 
 		"takes %s", lock, evidence.Length(l.Stop-heal), evidence.Length(l.Bound))}
 }
 
+// downgraded reports whether a is a read that its client asked for while it held the lock to write.
+func (l *LivenessJudge) downgraded(a *history.Acquisition) bool {
+	return a.Mode == history.ModeRead && slices.ContainsFunc(l.Grants[a.Lock], func(b *history.Acquisition) bool {
+		return b.Client == a.Client && b.Mode != history.ModeRead && b.Returned <= a.Invoked &&
+			l.BelievedUntil(b) >= a.Invoked
+	})
+}
+
 // passedOver finds clients of a queue that waited while others were granted the lock that had asked for it later: once
 // the first had its place, or after as long as a stall takes where its place is not recorded. It judges waits that
-// lasted longer than that, up to the first such grant, if nothing disturbed the client meanwhile. Reads are left out,
-// because a client that writes may go on to read ahead of others.
+// lasted longer than that, up to the first such grant, if nothing disturbed the client meanwhile. A client that writes
+// may go on to read ahead of others.
 //
 // If its session may have expired because its driver stood still unseen, that is a doubt.
 func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (found []evidence.Finding) {
@@ -320,7 +331,7 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 				break
 			}
 			apart := l.Clocks().Between(a.Process, b.Process)
-			if b.Client == a.Client || b.Mode == history.ModeRead || l.several[b] || b.Invoked <= from+apart ||
+			if b.Client == a.Client || l.downgraded(b) || l.several[b] || b.Invoked <= from+apart ||
 				b.Returned >= before-apart {
 				continue
 			}

@@ -259,7 +259,7 @@ func (l *LivenessJudge) unnoticed(lane *nodes.Lane, all []*history.Acquisition) 
 // queue waited for longer than the bound while there were as many free as it wants.
 //
 // That is certain, because all leases count as taken, also those that nobody holds and those that the waiter has by
-// then, and there are no fewer permits than the fewest of the run.
+// then, and there are no fewer permits than the fewest that may have been in force then.
 func (l *LivenessJudge) besideLeases(lock string, all []*history.Acquisition) []evidence.Finding {
 	if l.Servers == nil || !l.Whole || len(l.Servers.DoubtedBecause()) > 0 {
 		return nil
@@ -270,7 +270,15 @@ func (l *LivenessJudge) besideLeases(lock string, all []*history.Acquisition) []
 	}
 	whose := func(s *nodes.Span) *history.Acquisition { return l.waiting(s, all) }
 	blocks := func(a *history.Acquisition) []evidence.Span {
-		return append(l.taken(lock, l.FewestPermits(lock)-max(a.Permits, 1)), l.deaf(a)...)
+		all := slices.Clone(l.deaf(a))
+		for _, p := range l.PermitPeriods(lock) {
+			for _, s := range l.taken(lock, p.Permits-max(a.Permits, 1)) {
+				if s = (evidence.Span{From: max(s.From, p.From), Until: min(s.Until, p.Until)}); s.From < s.Until {
+					all = append(all, s)
+				}
+			}
+		}
+		return all
 	}
 	return l.overdue(evidence.KindStall, l.Servers.History.Lane(queue, nodes.First), whose, blocks, "first in the queue",
 		"with enough permits free ")

@@ -31,9 +31,6 @@ const (
 // up. So if a lock is free for as long as a stall takes and at least [manyRefusals] attempts come to nothing, however
 // far apart, that is a doubt.
 func (l *LivenessJudge) refusals(lock string, all []*history.Acquisition) (found []evidence.Finding, doubts []string) {
-	if slices.ContainsFunc(all, func(a *history.Acquisition) bool { return l.several[a] }) {
-		return nil, nil
-	}
 	unclean := l.uncleanEnds(all)
 	apart := l.Clocks().Most
 	before := int64(math.MinInt64) // when everything that was called for so far was over
@@ -43,7 +40,8 @@ func (l *LivenessJudge) refusals(lock string, all []*history.Acquisition) (found
 		if i+1 < len(all) {
 			next = all[i+1].Invoked
 		}
-		if a.Returned != history.None && a.Reason == history.FailBusy && a.Permits <= l.FewestPermits(lock) &&
+		if a.Returned != history.None && a.Reason == history.FailBusy &&
+			a.Permits <= l.FewestPermits(lock, a.Invoked, a.Returned) &&
 			before+settled <= a.Invoked && next > a.Returned && !unclean.Touches(a.Invoked-settled, a.Returned) {
 			if left+settled > a.Invoked {
 				l.unseen = append(l.unseen, l.refusal(a, before))
@@ -93,7 +91,8 @@ func (l *LivenessJudge) refusal(a *history.Acquisition, since int64) evidence.Fi
 func (l *LivenessJudge) inVain(lock string, all []*history.Acquisition, unclean evidence.Spans) (doubts []string) {
 	var tries []*history.Acquisition
 	for _, a := range all {
-		if a.Returned != history.None && a.Reason.ByWorkload() && a.Permits <= l.FewestPermits(lock) {
+		if a.Returned != history.None && a.Reason.ByWorkload() &&
+			a.Permits <= l.FewestPermits(lock, a.Invoked, a.Returned) {
 			tries = append(tries, a)
 		}
 	}

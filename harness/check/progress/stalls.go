@@ -72,7 +72,8 @@ func (l *LivenessJudge) alone(a *history.Acquisition) role {
 
 // excessive reports whether a asks for more permits than there were at some time. Others may rightly wait behind it.
 func (l *LivenessJudge) excessive(a *history.Acquisition) bool {
-	return l.Facts.Permits > 0 && a.Permits > l.FewestPermits(a.Lock)
+	_, until := l.Waited(a)
+	return l.Facts.Permits > 0 && a.Permits > l.FewestPermits(a.Lock, a.Invoked, until)
 }
 
 // stallDoubts says where lock may have stalled.
@@ -117,7 +118,14 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 			return role{busyWaiting: 1, busyHolding: 1}
 		})
 	}
-	if spare := l.FewestPermits(lock) - most; most > 0 && spare > 0 {
+	always := blocks
+	for _, p := range l.PermitPeriods(lock) {
+		spare := p.Permits - most
+		if most == 0 || spare <= 0 || evidence.Later(p.From, l.Bound) >= p.Until {
+			continue
+		}
+		blocks = append(slices.Clone(always), evidence.Span{From: math.MinInt64, Until: p.From},
+			evidence.Span{From: p.Until, Until: math.MaxInt64})
 		doubt("while it had permits left", int(spare), func(a *history.Acquisition) role {
 			if a.Mode == history.ModePermit && !l.several[a] {
 				return role{waits: 1, busyHolding: int(a.Permits)}

@@ -38,7 +38,8 @@ func TestDoctorTells(t *testing.T) {
 		{"weak", weak, exitOK, []string{"ok image zookeeper:3.9", "weak netem no such module <x>", "modprobe sch_netem",
 			"faults", "can pause process", "cannot slow-disk storage and time ptrace: forbidden",
 			"can latency packets between servers: netem: no such module"}},
-		{"ill", ill, exitEnvironment, []string{"LACKS image there is none", "make image"}},
+		{"ill", ill, exitEnvironment, []string{"LACKS image there is none", "make image",
+			"Without a lab these work all the same: run --lab sim, run --connect, simulate, check, report, serve, inspect."}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code := func(err error) int {

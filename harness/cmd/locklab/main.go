@@ -165,8 +165,11 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 	c.BindTo(ctx, (*context.Context)(nil))
 	c.Bind(std, log, c)
 	if err := untilInterrupted(ctx, c.Selected(), func() error { return c.Run() }); err != nil {
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			err = errors.Join(context.Cause(ctx), err) // a command may report only that the context has ended
+		switch { // a command may report only that the context has ended
+		case ctx.Err() != nil && err == context.Canceled:
+			err = context.Cause(ctx)
+		case ctx.Err() != nil && errors.Is(err, context.Canceled):
+			err = errors.Join(context.Cause(ctx), err)
 		}
 		code, shown := codeOf(err)
 		if shown != nil && !errors.Is(err, errSaid) {

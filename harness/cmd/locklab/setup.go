@@ -160,6 +160,10 @@ func tellDiagnosis(w io.Writer, d doctor.Diagnosis, asJSON bool) (err error) {
 		err = table(w, "diagnosis", d)
 	}
 	if err == nil && !d.CanRun() {
+		if !asJSON {
+			fmt.Fprintln(w, "Without a lab these work all the same: run --lab sim, run --connect, simulate, check, report, "+
+				"serve, inspect.")
+		}
 		return verdictError{code: exitEnvironment, err: errSaid}
 	}
 	return err

@@ -152,6 +152,14 @@ func (t *trial) granted(c *client, path, what string) *recipes.Hold {
 // released releases a hold.
 func (t *trial) released(h *recipes.Hold) { due(t.release(h), dueReleased) }
 
+// gone ends the case if a znode contends for the lock although every hold of it was released.
+func (t *trial) gone() {
+	if t.driver.Layout() != "" && !t.elsewhere && len(t.contenders(t.lock)) > 0 {
+		stop(wrong("it answered released, and a znode that contends for the lock is still there; due is that the lock is " +
+			"free by then"))
+	}
+}
+
 // passes acquires the lock, which must be free, for a reason, and releases it.
 func (t *trial) passes(c *client, why string) {
 	h, err := t.acquire(c, t.lock, "")
@@ -205,6 +213,7 @@ func (t *trial) settleMode(c *client) {
 		h, err := t.acquire(c, t.lock, foreign.Exclusive)
 		if err == nil {
 			t.released(h)
+			t.gone()
 		}
 		return err != nil && !errors.Is(err, foreign.ErrBroken) && !errors.Is(err, context.DeadlineExceeded)
 	}

@@ -39,7 +39,8 @@ var Drivers = []Driver{
 			`(printf '#!/bin/sh\nexec java -cp "$0:/usr/share/java/*:$(echo /apache-zookeeper-*/lib)/*" Lock\n'; ` +
 				`jar c -C classes .) > mylock && chmod +x mylock`}},
 	{Language: "shell", Lock: "one ephemeral znode, with ZooKeeper's zkCli.sh",
-		Change: "the functions attempt and release", File: "mylock", Script: true, source: "shell-lock"},
+		Change: "the functions attempt and release", File: "mylock", Script: true, source: "shell-lock",
+		Steps: []string{"apt-get install zookeeper   # for zkCli.sh, unless it is there"}},
 }
 
 // Source returns the driver's source.
