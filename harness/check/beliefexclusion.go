@@ -20,7 +20,7 @@ var beliefExclusionCheck = evidence.Check{
 }
 
 // judgeBeliefExclusion looks for clients that believed at once what cannot be true at once: that they held one lock,
-// unless all of them read it (model M3), or more permits of it than there are (model M4, see [evidence.EachExcess]). No
+// unless all of them read it (model M3), or more permits of it than there are (model M4, see [eachExcess]). No
 // lock service can rule that out while a client can stop. So overlaps are counted and measured, and only one without an
 // explanation condemns a recipe: see [evidence.Digest.explain]. The verdict is unknown where a fault would explain an
 // overlap, but nothing confirmed that the fault took effect; and where the record does not show which hold the service
@@ -57,7 +57,7 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 		b.holds += len(holds) + len(permits)
 		evidence.EachOverlap(holds, b.overlap)
 		limit := func(from, until int64) int64 { return d.MostPermits(l.Lock, from, until) }
-		evidence.EachExcess(permits, limit, b.canBeGone, b.excess)
+		eachExcess(permits, limit, b.canBeGone, b.excess)
 		b.inSlots(l.Grants)
 		b.hidden(holds, nil)
 		b.hidden(permits, limit)
@@ -157,7 +157,7 @@ func (b *belief) inSlots(grants []*history.Acquisition) {
 			}
 		}
 		one := func(_, _ int64) int64 { return 1 }
-		evidence.EachExcess(holds, one, b.canBeGone, func(older, newer *evidence.Hold, from, until, _, _ int64) {
+		eachExcess(holds, one, b.canBeGone, func(older, newer *evidence.Hold, from, until, _, _ int64) {
 			pair := effect.HandOver{Older: older.By, Newer: newer.By}
 			if !b.crowd[pair] && older != newer && !b.canBeGone(older.By, newer.By) {
 				b.add(older.By, newer.By, from, until, func() string {
@@ -346,7 +346,7 @@ func (b *belief) hidden(holds []evidence.Hold, limit func(from, until int64) int
 		return
 	}
 	over := func(older, newer *history.Acquisition) bool { return b.BelievedUntil(older) <= newer.Returned }
-	evidence.EachExcess(wide, limit, over, func(older, newer *evidence.Hold, _, _, _, _ int64) {
+	eachExcess(wide, limit, over, func(older, newer *evidence.Hold, _, _, _, _ int64) {
 		if older.From > newer.From {
 			older, newer = newer, older
 		}

@@ -59,7 +59,7 @@ func BenchmarkExcess(b *testing.B) {
 	}
 	eight := func(int64, int64) int64 { return 8 }
 	for b.Loop() {
-		evidence.EachExcess(holds, eight, nil, func(*evidence.Hold, *evidence.Hold, int64, int64, int64,
+		eachExcess(holds, eight, nil, func(*evidence.Hold, *evidence.Hold, int64, int64, int64,
 			int64) {
 			b.Fatal("an excess")
 		})

@@ -382,7 +382,7 @@ func TestExcessAgainstOracle(t *testing.T) {
 		}
 		var got []excess
 		always := func(int64, int64) int64 { return limit }
-		evidence.EachExcess(holds, always, gone, func(older, newer *evidence.Hold, from, until, taken, _ int64) {
+		eachExcess(holds, always, gone, func(older, newer *evidence.Hold, from, until, taken, _ int64) {
 			got = append(got, excess{older.By, newer.By, from, until, taken})
 		})
 		if !slices.Equal(got, want) {
@@ -435,7 +435,7 @@ func TestOnePermitIsAMutex(t *testing.T) {
 			holds[i].By.Permits, holds[i].By.Token = 1, int64(i+1)
 		}
 		var permits, exclusive []excess
-		evidence.EachExcess(
+		eachExcess(
 			holds,
 			func(int64, int64) int64 { return 1 },
 			func(_, _ *history.Acquisition) bool { return false },

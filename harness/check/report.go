@@ -18,7 +18,7 @@ type Report struct {
 	Sometimes []evidence.ConditionCount `json:"sometimes"`
 
 	// Resolved says what became of operations of unknown outcome, by the servers' transactions.
-	Resolved []evidence.Resolution `json:"resolved,omitempty"`
+	Resolved []Resolution `json:"resolved,omitempty"`
 
 	// Held says what the servers granted, for pictures; nil if their logs were not read.
 	ServerHolds *evidence.ServerHolds `json:"-"`

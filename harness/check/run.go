@@ -45,7 +45,7 @@ func Run(events *history.Log, facts evidence.Facts) Report {
 		effect.AddHarms(d, r.Faults, r.Check(evidence.BeliefExclusion), r.Check(evidence.Effect))
 		r.Sometimes = append(r.Sometimes, d.Conditions...)
 		r.ServerHolds = d.ServerHolds()
-		r.Resolved = d.Resolutions()
+		r.Resolved = resolutions(d)
 	}
 	r.Verdict = r.Overall()
 	return r

@@ -485,8 +485,8 @@ func (e *elsewhere) killed(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"auth", 6, []string{"queue", "may not read /app/data", "none of them a write"}},
-		{"wrong", 6, []string{"The credential may not read /app."}},
+		{"auth", 6, []string{"queue", "/app/data may not be read", "none of them a write"}},
+		{"wrong", 6, []string{"/app may not be read."}},
 	} {
 		code, shown, said := e.run(append([]string{"inspect", e.address + "/app"}, e.way(look.auth)[2:]...)...)
 		for _, want := range look.want {

@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"locklab/harness/check/evidence"
+	"locklab/harness/check"
 	"locklab/harness/history"
 	"locklab/reports/words"
 )
@@ -37,7 +37,7 @@ type Operations struct {
 	AcquiredInRun int64 `json:"acquired_in_run"`
 }
 
-func CountOperations(acq []history.Acquisition, w Interval, resolved []evidence.Resolution) Operations {
+func CountOperations(acq []history.Acquisition, w Interval, resolved []check.Resolution) Operations {
 	var n Operations
 	type key struct {
 		client, lock string

@@ -8,7 +8,6 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"locklab/harness/check"
-	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 	"locklab/reports/internal/synth"
@@ -179,7 +178,7 @@ func TestOperationsAreCountedOnce(t *testing.T) {
 		synth.Waiting("a", 700, 701),
 		fails(1100, history.FailAborted), fails(1200, history.FailCancelled), // 1190 ms, cut off by the drain
 		synth.Grant("a", 1001, 1002, 1003, 1004),
-	}, w, []evidence.Resolution{
+	}, w, []check.Resolution{
 		{Client: vague.Client, Lock: vague.Lock, N: 77, Op: history.OpAcquire},
 		{Client: vague.Client, Lock: vague.Lock, N: vague.N, Op: history.OpRelease}, // not of an acquire
 	})

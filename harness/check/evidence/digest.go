@@ -421,3 +421,21 @@ func (m *Memo[K, V]) Of(key K, find func() V) V {
 	m.known[key] = v
 	return v
 }
+
+// FailedByItself reports whether an acquire failed for another reason than that its client did not want to wait any
+// longer.
+func FailedByItself(a *history.Acquisition) bool {
+	return a.Returned != history.None && a.Outcome == history.Fail && !a.Reason.ByWorkload()
+}
+
+// SessionAt is the session that a client had at an instant, 0 if none is known.
+func (d *Digest) SessionAt(client string, at int64) history.SessionID {
+	var last history.SessionID
+	for _, c := range d.Connections[client] {
+		if c.At > at {
+			break
+		}
+		last = c.Session
+	}
+	return last
+}

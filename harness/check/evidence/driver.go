@@ -148,7 +148,7 @@ func (d *Digest) toldUnseen(a *history.Acquisition, since int64) int64 {
 
 // lived reports whether the servers' logs say that a's session had not ended by an instant.
 func (d *Digest) lived(a *history.Acquisition, at int64) bool {
-	session := cmp.Or(a.Session, d.sessionAt(a.Client, at))
+	session := cmp.Or(a.Session, d.SessionAt(a.Client, at))
 	if !d.Transactions.Whole() || d.Transactions.History.Sessions[int64(session)] == nil {
 		return false
 	}

@@ -249,7 +249,7 @@ func (d *Digest) explainByServers(older, newer *history.Acquisition) Explanation
 	case n.Answer != nodes.Witnessed:
 		return Unexplained(nil, "by the servers' logs %s had no grant (see %s)", newer.Client, ServiceExclusion)
 	}
-	end := o.end()
+	end := o.End()
 	from, fromMs := n.From()
 	zxids := []int64{o.Spans[0].Czxid}
 	if end != nil {

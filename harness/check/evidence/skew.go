@@ -250,7 +250,7 @@ func (d *Digest) HandedOver(older, newer *history.Acquisition) bool {
 	if o.Answer != nodes.Witnessed || n.Answer != nodes.Witnessed {
 		return false
 	}
-	end := o.end()
+	end := o.End()
 	from, _ := n.From()
 	return end != nil && end.Cause != txnlog.CloseSession && end.By == int64(older.Session) && end.Zxid <= from
 }

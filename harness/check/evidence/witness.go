@@ -44,8 +44,8 @@ func (w *Proof) Path() string {
 	return w.Best.Path
 }
 
-// end is the transaction after which none of the grant's znodes was left, nil if one is.
-func (w *Proof) end() *nodes.End {
+// End is the transaction after which none of the grant's znodes was left, nil if one is.
+func (w *Proof) End() *nodes.End {
 	var last *nodes.End
 	for _, s := range w.Spans {
 		if s.End == nil {
@@ -157,6 +157,16 @@ type laneIndex struct {
 
 	bySession map[int64][]*nodes.Contender // nil until it is needed
 	byName    []int                        // of all contenders, in the order of names; nil until it is needed
+}
+
+// SpansOf yields the spans in which a znode was eligible for a lock.
+func (v *evidence) SpansOf(lock string, l *nodes.Life) iter.Seq[*nodes.Span] {
+	return v.index[lock].spansOf(l)
+}
+
+// Named returns a lock's contenders whose names begin with one of the prefixes, in the order of creation.
+func (v *evidence) Named(lock string, prefixes []string) []*nodes.Contender {
+	return v.index[lock].named(prefixes)
 }
 
 // spansOf yields the spans of a znode.

@@ -1,4 +1,4 @@
-package evidence
+package check
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
 
@@ -36,7 +37,7 @@ type Resolution struct {
 	Text  string `json:"text"`
 }
 
-// Resolutions finds what became of every operation of unknown outcome; nil where the servers' transactions are not
+// resolutions finds what became of every operation of unknown outcome; nil where the servers' transactions are not
 // complete.
 //
 // The znode of an unknown acquire is known by the GUID in its name, which the client recorded before it asked. An
@@ -48,18 +49,18 @@ type Resolution struct {
 //
 // The session may have sent the create at any time until it ended. So it is not said of a session that had not ended
 // when the logs were copied that it left nothing.
-func (d *Digest) Resolutions() []Resolution {
+func resolutions(d *evidence.Digest) []Resolution {
 	v := d.Servers
 	if v == nil || len(v.DoubtedBecause()) > 0 {
 		return nil
 	}
 	var all []Resolution
-	attempts := d.attempts()
+	tries := attempts(d)
 	type caller struct{ client, lock string }
 	next := map[caller]int64{} // when a client next called for a lock
 	for i := range slices.Backward(d.Acquisitions) {
 		a := &d.Acquisitions[i]
-		tried := attempts[eventKey{client: a.Client, lock: a.Lock, n: a.N}]
+		tried := tries[attempted{a.Client, a.Lock, a.N}]
 		by := caller{a.Client, a.Lock}
 		until, again := next[by]
 		if !again {
@@ -67,13 +68,13 @@ func (d *Digest) Resolutions() []Resolution {
 		}
 		next[by] = a.Invoked
 		switch {
-		case a.Unknown() || FailedByItself(a) && len(tried) > 0:
-			if r, ok := d.resolveAcquire(a, tried, until); ok {
+		case a.Unknown() || evidence.FailedByItself(a) && len(tried) > 0:
+			if r, ok := resolveAcquire(d, a, tried, until); ok {
 				all = append(all, r)
 			}
 		case a.Granted() && a.ReleaseInvoked != history.None &&
 			(a.ReleaseReturned == history.None || a.ReleaseOutcome == history.Info):
-			if r, ok := d.resolveRelease(a); ok {
+			if r, ok := resolveRelease(d, a); ok {
 				all = append(all, r)
 			}
 		}
@@ -82,13 +83,19 @@ func (d *Digest) Resolutions() []Resolution {
 	return all
 }
 
+// An attempted is an acquisition, by what the events of its attempts have.
+type attempted struct {
+	client, lock string
+	n            int64
+}
+
 // attempts are the beginnings of names that clients recorded before they asked for znodes, by acquisition. Those of
 // acquisitions that need no resolution are left out.
-func (d *Digest) attempts() map[eventKey][]string {
-	all := map[eventKey][]string{}
+func attempts(d *evidence.Digest) map[attempted][]string {
+	all := map[attempted][]string{}
 	for i := range d.Acquisitions {
-		if a := &d.Acquisitions[i]; a.Unknown() || FailedByItself(a) {
-			all[eventKey{client: a.Client, lock: a.Lock, n: a.N}] = nil
+		if a := &d.Acquisitions[i]; a.Unknown() || evidence.FailedByItself(a) {
+			all[attempted{a.Client, a.Lock, a.N}] = nil
 		}
 	}
 	if len(all) == 0 {
@@ -96,7 +103,7 @@ func (d *Digest) attempts() map[eventKey][]string {
 	}
 	for _, e := range d.Events.Of(history.OpAttempt) {
 		if e.Attempt() != "" {
-			k := eventKey{client: e.Client, lock: e.Lock, n: e.Acq}
+			k := attempted{e.Client, e.Lock, e.Acq}
 			if tried, wanted := all[k]; wanted {
 				all[k] = append(tried, e.Attempt())
 			}
@@ -105,63 +112,57 @@ func (d *Digest) attempts() map[eventKey][]string {
 	return all
 }
 
-// FailedByItself reports whether an acquire failed for another reason than that its client did not want to wait any
-// longer.
-func FailedByItself(a *history.Acquisition) bool {
-	return a.Returned != history.None && a.Outcome == history.Fail && !a.Reason.ByWorkload()
-}
-
 // resolveTried finds what became of the znodes that an acquire asked for; false if nothing did.
-func (d *Digest) resolveTried(a *history.Acquisition, tried []string, r *Resolution) bool {
+func resolveTried(d *evidence.Digest, a *history.Acquisition, tried []string, r *Resolution) bool {
 	if len(tried) == 0 {
 		return false
 	}
-	for _, c := range d.Servers.index[a.Lock].named(tried) {
+	for _, c := range d.Servers.Named(a.Lock, tried) {
 		k := slices.IndexFunc(tried, func(prefix string) bool { return strings.HasPrefix(c.Name(), prefix) })
 		if r.Fate != FateGranted {
 			r.Attempt = tried[k]
-			d.became(a, c, r)
+			became(d, a, c, r)
 		}
 	}
 	return r.Fate != FateNever
 }
 
 // became says what became of an acquire whose znode is c.
-func (d *Digest) became(a *history.Acquisition, c *nodes.Contender, r *Resolution) {
-	r.Fate, r.Znode, r.Zxid = FateQueued, c.Path, Zxid(c.Czxid)
-	r.Text = fmt.Sprintf("%s's acquire at %s was queued at zxid %s: %s", a.Client, Seconds(a.Invoked), Zxid(c.Czxid),
-		d.Describe(c))
-	for s := range d.Servers.index[a.Lock].spansOf(c.Life) {
-		r.Fate, r.Zxid = FateGranted, Zxid(s.From)
+func became(d *evidence.Digest, a *history.Acquisition, c *nodes.Contender, r *Resolution) {
+	r.Fate, r.Znode, r.Zxid = FateQueued, c.Path, evidence.Zxid(c.Czxid)
+	r.Text = fmt.Sprintf("%s's acquire at %s was queued at zxid %s: %s", a.Client, evidence.Seconds(a.Invoked),
+		evidence.Zxid(c.Czxid), d.Describe(c))
+	for s := range d.Servers.SpansOf(a.Lock, c.Life) {
+		r.Fate, r.Zxid = FateGranted, evidence.Zxid(s.From)
 		r.Text = fmt.Sprintf("%s's acquire at %s was granted at zxid %s, but no client was told: %s", a.Client,
-			Seconds(a.Invoked), Zxid(s.From), d.Describe(c))
+			evidence.Seconds(a.Invoked), evidence.Zxid(s.From), d.Describe(c))
 		return
 	}
 }
 
 // resolveAcquire resolves an acquire that recorded these attempts, if any, and whose client made its next call at that
 // time.
-func (d *Digest) resolveAcquire(a *history.Acquisition, tried []string, next int64) (Resolution, bool) {
+func resolveAcquire(d *evidence.Digest, a *history.Acquisition, tried []string, next int64) (Resolution, bool) {
 	v := d.Servers
 	r := Resolution{Client: a.Client, Lock: a.Lock, N: a.N, Op: history.OpAcquire, Fate: FateNever}
-	if d.resolveTried(a, tried, &r) {
+	if resolveTried(d, a, tried, &r) {
 		if a.Outcome == history.Fail {
 			r.Text += "; the acquire failed: " + a.Error
 		}
 		return r, true
 	}
-	session := cmp.Or(a.Session, d.sessionAt(a.Client, a.Invoked))
+	session := cmp.Or(a.Session, d.SessionAt(a.Client, a.Invoked))
 	if s := v.History.Sessions[int64(session)]; session == 0 || s == nil || s.Closed == 0 {
 		return r, false
 	}
 	if len(tried) > 0 {
 		r.Attempt = tried[len(tried)-1]
-		r.Text = fmt.Sprintf("%s's acquire at %s left no znode whose name begins with %s", a.Client, Seconds(a.Invoked),
-			strings.Join(tried, " or "))
+		r.Text = fmt.Sprintf("%s's acquire at %s left no znode whose name begins with %s", a.Client,
+			evidence.Seconds(a.Invoked), strings.Join(tried, " or "))
 		return r, true
 	}
 	lane := v.Lanes[a.Lock]
-	r.Text = fmt.Sprintf("%s's acquire at %s left no znode of session %s", a.Client, Seconds(a.Invoked), session)
+	r.Text = fmt.Sprintf("%s's acquire at %s left no znode of session %s", a.Client, evidence.Seconds(a.Invoked), session)
 	for i := range lane.Contenders {
 		c := &lane.Contenders[i]
 		created := v.Clock.At(c.Created)
@@ -169,38 +170,26 @@ func (d *Digest) resolveAcquire(a *history.Acquisition, tried []string, next int
 			created > next-v.Clock.Err {
 			continue
 		}
-		if d.became(a, c, &r); r.Fate == FateGranted {
+		if became(d, a, c, &r); r.Fate == FateGranted {
 			break
 		}
 	}
 	return r, true
 }
 
-func (d *Digest) resolveRelease(a *history.Acquisition) (Resolution, bool) {
+func resolveRelease(d *evidence.Digest, a *history.Acquisition) (Resolution, bool) {
 	w := d.Servers.Proof(a)
 	r := Resolution{Client: a.Client, Lock: a.Lock, N: a.N, Op: history.OpRelease, Fate: FateThere}
 	if len(w.Spans) == 0 {
 		return r, false
 	}
 	r.Znode = w.Spans[0].Path
-	r.Text = fmt.Sprintf("%s's release at %s did not remove %s during the run", a.Client, Seconds(a.ReleaseInvoked),
-		w.Spans[0].Name())
-	if end := w.end(); end != nil {
-		r.Fate, r.Zxid = FateDeleted, Zxid(end.Zxid)
+	r.Text = fmt.Sprintf("%s's release at %s did not remove %s during the run", a.Client,
+		evidence.Seconds(a.ReleaseInvoked), w.Spans[0].Name())
+	if end := w.End(); end != nil {
+		r.Fate, r.Zxid = FateDeleted, evidence.Zxid(end.Zxid)
 		r.Text = fmt.Sprintf("after %s's release at %s, %s was gone at zxid %s (%v by %s)", a.Client,
-			Seconds(a.ReleaseInvoked), w.Spans[0].Name(), Zxid(end.Zxid), end.Cause, d.Whose(end.By))
+			evidence.Seconds(a.ReleaseInvoked), w.Spans[0].Name(), evidence.Zxid(end.Zxid), end.Cause, d.Whose(end.By))
 	}
 	return r, true
-}
-
-// sessionAt is the session that a client had at an instant, 0 if none is known.
-func (d *Digest) sessionAt(client string, at int64) history.SessionID {
-	var last history.SessionID
-	for _, c := range d.Connections[client] {
-		if c.At > at {
-			break
-		}
-		last = c.Session
-	}
-	return last
 }
