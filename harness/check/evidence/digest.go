@@ -230,6 +230,18 @@ func (d *Digest) ServerAt(s history.SessionID, at int64) string {
 	return server
 }
 
+// SessionAt is the session that a client had at an instant, 0 if none is known.
+func (d *Digest) SessionAt(client string, at int64) history.SessionID {
+	var last history.SessionID
+	for _, c := range d.Connections[client] {
+		if c.At > at {
+			break
+		}
+		last = c.Session
+	}
+	return last
+}
+
 // EventsOf returns the events that make up a: how it was granted and how it ended.
 func (d *Digest) EventsOf(a *history.Acquisition) []history.Event {
 	var found []history.Event
@@ -420,22 +432,4 @@ func (m *Memo[K, V]) Of(key K, find func() V) V {
 	}
 	m.known[key] = v
 	return v
-}
-
-// FailedByItself reports whether an acquire failed for another reason than that its client did not want to wait any
-// longer.
-func FailedByItself(a *history.Acquisition) bool {
-	return a.Returned != history.None && a.Outcome == history.Fail && !a.Reason.ByWorkload()
-}
-
-// SessionAt is the session that a client had at an instant, 0 if none is known.
-func (d *Digest) SessionAt(client string, at int64) history.SessionID {
-	var last history.SessionID
-	for _, c := range d.Connections[client] {
-		if c.At > at {
-			break
-		}
-		last = c.Session
-	}
-	return last
 }

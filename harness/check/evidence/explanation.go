@@ -368,6 +368,12 @@ func EndedCleanly(a *history.Acquisition) bool {
 		a.Died == history.None
 }
 
+// FailedByItself reports whether an acquire failed for another reason than that its client did not want to wait any
+// longer.
+func FailedByItself(a *history.Acquisition) bool {
+	return a.Returned != history.None && a.Outcome == history.Fail && !a.Reason.ByWorkload()
+}
+
 // feltBy reports whether a fault may have been in force between two instants for one of some processes. A fault of
 // servers that lets heartbeats through is felt by those that the process was connected to, and if it is of the leader.
 func (d *Digest) feltBy(f *Fault, from, until int64, processes []string) bool {
@@ -393,10 +399,11 @@ func (d *Digest) serversOf(process string) map[string]bool {
 	return d.servers.Of(process, func() map[string]bool {
 		used := map[string]bool{}
 		for session, all := range d.sessions {
+			if HostOf(d.ClientOf[session]) != process {
+				continue
+			}
 			for _, c := range all {
-				if HostOf(d.ClientOf[session]) == process {
-					used[c.server] = true
-				}
+				used[c.server] = true
 			}
 		}
 		return used

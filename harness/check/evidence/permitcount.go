@@ -116,6 +116,9 @@ func (d *Digest) calmGrant(a *history.Acquisition, counts func(*Fault) bool) int
 // FewestPermits is the lowest number of permits that lock may have had at an instant of [from, until], as far as clocks
 // tell.
 func (d *Digest) FewestPermits(lock string, from, until int64) int64 {
+	if d.permits[lock] == nil {
+		return int64(d.Facts.Permits)
+	}
 	fewest := int64(math.MaxInt64)
 	for _, p := range d.PermitPeriods(lock) {
 		if p.From <= Later(until, d.Slack()) && p.Until >= Later(from, -d.Slack()) {

@@ -72,8 +72,11 @@ func (l *LivenessJudge) alone(a *history.Acquisition) role {
 
 // excessive reports whether a asks for more permits than there were at some time. Others may rightly wait behind it.
 func (l *LivenessJudge) excessive(a *history.Acquisition) bool {
+	if l.Facts.Permits <= 0 {
+		return false
+	}
 	_, until := l.Waited(a)
-	return l.Facts.Permits > 0 && a.Permits > l.FewestPermits(a.Lock, a.Invoked, until)
+	return a.Permits > l.FewestPermits(a.Lock, a.Invoked, until)
 }
 
 // stallDoubts says where lock may have stalled.
