@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -123,11 +124,23 @@ var roles = map[string]func(args []string){
 		say(fmt.Sprint(child.Process.Pid))
 	},
 	"role-orphan-end": func([]string) {},
-	// role-recorder records an event for each line that it reads.
-	"role-recorder": func([]string) {
+	// role-recorder records as many events of 4,000 bytes as its argument says, if it has one, and then an event for
+	// each line that it reads.
+	"role-recorder": func(args []string) {
 		rec, err := history.NewRecorder(agent.ProcessHistoryDir, "c1", history.NewClock())
 		if err != nil {
 			panic(err)
+		}
+		if len(args) > 0 {
+			n, err := strconv.Atoi(args[0])
+			if err != nil {
+				panic(err)
+			}
+			for range n {
+				if err := rec.Record(history.Event{Op: "line", Detail: strings.Repeat("x", 4000)}); err != nil {
+					panic(err)
+				}
+			}
 		}
 		for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 			if err := rec.Record(history.Event{Op: "line", Detail: in.Text()}); err != nil {
