@@ -144,6 +144,8 @@ type simulation struct {
 	down  int64 // until then there is no leader
 	epoch int64
 	limit int // the number of permits at present
+	// unseen is the end of the last standstill of a driver that declares no pings.
+	unseen int64
 }
 
 // A simMail is a message on its way to a server or the resource.
@@ -312,11 +314,13 @@ func (s *simulation) disturb() {
 		s.mail = append(s.mail, simMail{from, func() {
 			for _, c := range who {
 				// Beside a fault of the client, which explains the end of a session by itself, a standstill that nobody saw
-				// is no excuse.
+				// is no excuse. Nor are those of two drivers in one wait.
 				struck := func(p evidence.PlannedFault) bool { return p.Target == c.host }
-				if !c.unwatched || !slices.ContainsFunc(c.planned, struck) {
-					c.stand(from + lasts)
+				if c.unwatched && (slices.ContainsFunc(c.planned, struck) || s.now < s.unseen+2*simTimeout) {
+					continue
 				}
+				c.stand(from + lasts)
+				s.unseen = max(s.unseen, from+lasts)
 			}
 		}})
 	}

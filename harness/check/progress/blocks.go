@@ -2,6 +2,7 @@ package progress
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"locklab/harness/check/evidence"
@@ -20,7 +21,8 @@ import (
 //   - Any other fault of servers may be one of the leader.
 //
 // Strictly, only those faults and standstills count that must have been felt: no fault counts that lets heartbeats
-// through, or that is of servers and clients that nobody used who wanted the lock. A stall between the two is a doubt.
+// through, or that is of servers and clients that nobody used who wanted the lock, nor one of a minority of servers any
+// more once others have led for long enough. A stall between the two is a doubt.
 func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evidence.Span {
 	blocks := slices.Clone(l.Unserved())
 	timeout := l.LongestTimeout()
@@ -36,6 +38,9 @@ func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evid
 			continue
 		case !l.allFeel(f) && !passes && (strictly || clients):
 			until = min(until, evidence.Later(l.stoppedSince(f, from), 2*l.Bound))
+		}
+		if strictly && !l.quorumFeels(f) {
+			until = min(until, evidence.Later(l.servedThrough(f), l.Bound))
 		}
 		if from < until {
 			blocks = append(blocks, evidence.Span{From: from, Until: until})
@@ -72,12 +77,36 @@ func feels(d *evidence.Digest, a *history.Acquisition, f *evidence.Fault) bool {
 	return f.Hits(a.Process) || f.Hits(a.Client) || f.Hits(d.ServerAt(a.Session, max(f.Began(), a.Invoked)))
 }
 
-// allFeel reports whether a fault struck the leader, or together with others that were in force then so many servers
-// that no majority is left.
+// allFeel reports whether a fault struck the leader, or so many servers that no majority is left.
 func (l *LivenessJudge) allFeel(f *evidence.Fault) bool {
-	if f.StrikesLeader() {
-		return true
+	return f.StrikesLeader() || l.quorumFeels(f)
+}
+
+// servedThrough is when somebody was granted or released a lock that he had asked the servers for while a fault was in
+// force; the end of time if nobody was. From then on, a server leads that the fault has not struck.
+func (l *LivenessJudge) servedThrough(f *evidence.Fault) int64 {
+	from, until := f.Effect()
+	served := int64(math.MaxInt64)
+	note := func(asked, done int64) {
+		if asked != history.None && done != history.None && asked >= max(from, f.Verified) && done <= until {
+			served = min(served, done)
+		}
 	}
+	for i := range l.Acquisitions {
+		a := &l.Acquisitions[i]
+		if a.Granted() {
+			note(a.Invoked, a.Returned)
+		}
+		if a.ReleaseOutcome == history.OK {
+			note(a.ReleaseInvoked, a.ReleaseReturned)
+		}
+	}
+	return served
+}
+
+// quorumFeels reports whether a fault struck, together with others that were in force then, so many servers that no
+// majority is left.
+func (l *LivenessJudge) quorumFeels(f *evidence.Fault) bool {
 	from, until := l.InForce(f)
 	struck := map[string]bool{}
 	for _, g := range l.Faults {

@@ -36,20 +36,19 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found 
 	}
 	slices.SortFunc(tries, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
 	several := slices.ContainsFunc(all, func(a *history.Acquisition) bool { return l.several[a] })
-	var held []evidence.Span
+	var elsewhere []*history.Acquisition
 	for name, grants := range l.Grants {
-		if name != lock && !several {
-			continue
-		}
-		for _, a := range grants {
-			until := l.gone(a)
-			if !evidence.EndedCleanly(a) {
-				until = evidence.Later(until, l.Bound) // the servers may still have its znode
-			}
-			held = append(held, evidence.Span{From: a.Returned, Until: max(a.Returned, until)})
+		if name != lock && several {
+			elsewhere = append(elsewhere, grants...)
 		}
 	}
-	busy, disturbed := evidence.Merged(held), l.excusesErrors()
+	busy := l.occupancyOf(all, elsewhere, func(a *history.Acquisition) int64 {
+		if !evidence.EndedCleanly(a) {
+			return evidence.Later(l.gone(a), l.Bound) // the servers may still have its znode
+		}
+		return l.gone(a)
+	})
+	disturbed := l.excusesErrors()
 	var run failingRun
 	over := func() {
 		if run.n >= fewFailures && run.last.Returned-run.first.Invoked > l.Bound {
@@ -69,10 +68,11 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found 
 		if run.n > 0 {
 			from = min(from, run.last.Returned)
 		}
-		if busy.Touches(from, a.Returned) || disturbed.Touches(from, a.Returned) {
+		permits := l.FewestPermits(lock, from, a.Returned)
+		if busy.keeps(a, permits, from, a.Returned) || disturbed.Touches(from, a.Returned) {
 			over()
 		}
-		if busy.Touches(a.Invoked, a.Returned) || disturbed.Touches(a.Invoked, a.Returned) {
+		if busy.keeps(a, permits, a.Invoked, a.Returned) || disturbed.Touches(a.Invoked, a.Returned) {
 			continue
 		}
 		if run.n == 0 {
@@ -104,11 +104,22 @@ func (l *LivenessJudge) excusesErrors() evidence.Spans {
 
 func (l *LivenessJudge) failingFinding(lock string, run failingRun) evidence.Finding {
 	f := l.FindingOf(evidence.KindFailing, run.first, run.first.Invoked, run.last.Returned,
-		"%s failed %s and granted none in the %s from %s, though nobody held it; the first, of %s: %q",
+		"%s failed %s and granted none in the %s from %s, though %s; the first, of %s: %q",
 		lock, evidence.Count(run.n, "attempt", "attempts"), evidence.Length(run.last.Returned-run.first.Invoked),
-		evidence.Seconds(run.first.Invoked), run.first.Client, Brief(run.first.Error))
+		evidence.Seconds(run.first.Invoked), freeWords(run.first), run.first.Client, Brief(run.first.Error))
 	l.blameServer(&f)
 	return f
+}
+
+// freeWords says in what sense a lock was free for a.
+func freeWords(a *history.Acquisition) string {
+	switch a.Mode {
+	case history.ModeRead:
+		return "no writer had or wanted it"
+	case history.ModePermit:
+		return "enough permits were free"
+	}
+	return "nobody held it"
 }
 
 // Brief is the beginning of a text that a lock's command chose.

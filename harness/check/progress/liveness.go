@@ -146,7 +146,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 			v.Findings = append(v.Findings, f)
 		}
 	}
-	doubts = append(doubts, append(l.perhapsOrphans, l.recoveryDoubts(heal)...)...)
+	doubts = append(doubts, append(l.unsure, l.recoveryDoubts(heal)...)...)
 	stuck, unsure := l.progress(heal)
 	share, little := l.judged(byLock)
 	doubts = slices.Concat(doubts, unsure, l.neverGranted(), little, l.unseenDoubts())
@@ -231,9 +231,9 @@ type LivenessJudge struct {
 	aftermath   []evidence.Span               // see [LivenessJudge.aftermaths]
 	Grants      map[string][]*history.Acquisition
 
-	perhapsOrphans []string
-	unseen         []evidence.Finding // that a standstill of a driver that declares no pings explains
-	disturbs       []evidence.Span    // see disturbances
+	unsure   []string           // doubts from the servers' logs
+	unseen   []evidence.Finding // that a standstill of a driver that declares no pings explains
+	disturbs []evidence.Span    // see disturbances
 }
 
 // TakenTogether returns the acquisitions that were called for before the others of the same number had returned.

@@ -85,6 +85,9 @@ func (l *LivenessJudge) about(path string, locks map[string][]*history.Acquisiti
 	return false
 }
 
+// besideWeak is the doubt about a finding beside faults that strictly cannot excuse it, see [LivenessJudge.blocks].
+const besideWeak = ", beside faults or standstills that need not have been the cause"
+
 // A znodeChange is a change of how many znodes a session has, and of how many it may have.
 type znodeChange struct {
 	at      int64
@@ -116,10 +119,10 @@ func (l *LivenessJudge) orphans(
 		byClient[a.Client] = append(byClient[a.Client], a)
 	}
 	var found []evidence.Finding
-	var changes []znodeChange
 	for _, session := range slices.Sorted(maps.Keys(bySession)) {
 		mine := bySession[session]
-		changes = changes[:0]
+		var changes []znodeChange
+		var users []*history.Acquisition
 		span := func(from, until int64, t znodeChange) {
 			if until <= from {
 				return
@@ -134,6 +137,13 @@ func (l *LivenessJudge) orphans(
 		}
 		for _, client := range evidence.SortedKeys(l.ClientsOf[history.SessionID(session)]) {
 			left := l.leftSession(client, history.SessionID(session))
+			if mine := byClient[client]; len(mine) > 0 { // what it feels, it feels between its acquisitions too
+				users = append(users, &history.Acquisition{
+					Claimant: &history.Claimant{Client: client, Process: mine[0].Process, Session: history.SessionID(session)},
+					Trouble:  &history.Trouble{Died: history.None},
+					Returned: history.None, ReleaseReturned: history.None,
+				})
+			}
 			for _, a := range byClient[client] {
 				until := l.over(a)
 				if a.Session != history.SessionID(session) {
@@ -142,29 +152,51 @@ func (l *LivenessJudge) orphans(
 				span(a.Invoked, until, znodeChange{allowed: as(a)})
 			}
 		}
-		for _, t := range l.clientDisturbances() {
-			span(t.From, t.Until, znodeChange{blocked: 1})
-		}
-		slices.SortStableFunc(changes, func(a, b znodeChange) int { return cmp.Compare(a.at, b.at) })
-		var now znodeChange
-		began := int64(-1)
-		for _, c := range changes {
-			excess := now.znodes > now.allowed && now.blocked == 0
-			if excess && c.at-began > l.Bound {
-				f := l.orphan(lock, kind, session, mine, began, c.at)
-				if f.Clients != nil || known {
-					found = append(found, f)
-				} else {
-					l.perhapsOrphans = append(l.perhapsOrphans, f.Text+", as far as clients' sessions are known")
-				}
+		orphans := func(blocks []evidence.Span) (all []evidence.Finding) {
+			n := len(changes)
+			for _, t := range blocks {
+				span(t.From, t.Until, znodeChange{blocked: 1})
 			}
-			now.znodes, now.allowed, now.blocked = now.znodes+c.znodes, now.allowed+c.allowed, now.blocked+c.blocked
-			if is := now.znodes > now.allowed && now.blocked == 0; !is || !excess || c.at-began > l.Bound {
-				began = c.at
+			for _, s := range l.excess(changes) {
+				all = append(all, l.orphan(lock, kind, session, mine, s.From, s.Until))
+			}
+			changes = changes[:n]
+			return all
+		}
+		sure := orphans(l.clientDisturbances())
+		for _, f := range sure {
+			if f.Clients != nil || known {
+				found = append(found, f)
+			} else {
+				l.unsure = append(l.unsure, f.Text+", as far as clients' sessions are known")
+			}
+		}
+		if len(sure) == 0 && len(users) > 0 {
+			for _, f := range orphans(l.blocks(users, true)) {
+				l.unsure = append(l.unsure, f.Text+besideWeak)
 			}
 		}
 	}
 	return found
+}
+
+// excess are the times of longer than the bound in which there were more znodes than allowed, and nothing blocked.
+func (l *LivenessJudge) excess(changes []znodeChange) (all []evidence.Span) {
+	changes = slices.Clone(changes)
+	slices.SortStableFunc(changes, func(a, b znodeChange) int { return cmp.Compare(a.at, b.at) })
+	var now znodeChange
+	began := int64(-1)
+	for _, c := range changes {
+		excess := now.znodes > now.allowed && now.blocked == 0
+		if excess && c.at-began > l.Bound {
+			all = append(all, evidence.Span{From: began, Until: c.at})
+		}
+		now.znodes, now.allowed, now.blocked = now.znodes+c.znodes, now.allowed+c.allowed, now.blocked+c.blocked
+		if is := now.znodes > now.allowed && now.blocked == 0; !is || !excess || c.at-began > l.Bound {
+			began = c.at
+		}
+	}
+	return all
 }
 
 // leftSession is when a client changed from this session to another one for good; the end of time if it never did.
@@ -317,15 +349,22 @@ func (l *LivenessJudge) overdue(kind evidence.Kind, lane *nodes.Lane, whose func
 			continue
 		}
 		from, until = max(from, a.Invoked), history.Earliest(until, a.Returned, a.Died)
-		quiet := l.longestQuiet(append(l.blocks([]*history.Acquisition{a}, false), blocks(a)...), from, until)
-		if quiet <= l.Bound {
+		quietBeside := func(strictly bool) int64 {
+			return l.longestQuiet(append(l.blocks([]*history.Acquisition{a}, strictly), blocks(a)...), from, until)
+		}
+		quiet, strictly := quietBeside(false), quietBeside(true)
+		if max(quiet, strictly) <= l.Bound {
 			continue
 		}
 		f := l.FindingOf(kind, a, from, until,
 			"%s's znode %s was %s since zxid %s (%s), and for %s %sits acquire did not return", a.Client, s.Name(), was,
-			evidence.Zxid(s.From), evidence.Seconds(from), evidence.Length(quiet), while)
+			evidence.Zxid(s.From), evidence.Seconds(from), evidence.Length(max(quiet, strictly)), while)
 		f.Tokens, f.Zxids = []int64{s.Czxid}, evidence.ZxidWords([]int64{s.Czxid, s.From, s.To})
-		l.blameServer(&f) // a client whose server shows another znode ahead of its own is right to wait
+		// A client whose server shows another znode ahead of its own is right to wait.
+		if l.blameServer(&f); quiet <= l.Bound {
+			l.unsure = append(l.unsure, f.Text+besideWeak)
+			continue
+		}
 		found = append(found, f)
 	}
 	return found

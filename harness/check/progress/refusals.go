@@ -99,21 +99,15 @@ func (l *LivenessJudge) inVain(lock string, all []*history.Acquisition, unclean 
 	if len(tries) < manyRefusals {
 		return nil
 	}
-	var held []evidence.Span
-	for _, a := range all {
-		if a.Granted() {
-			held = append(held, evidence.Span{From: a.Returned, Until: max(a.Returned, l.gone(a))})
-		}
-	}
 	slices.SortFunc(tries, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
-	holds := evidence.Merged(held)
+	busy := l.occupancyOf(all, nil, l.gone)
 	var first, last *history.Acquisition
 	n := 0
 	over := func() {
 		if n >= manyRefusals && last.Returned-first.Invoked > l.Bound && len(doubts) == 0 {
-			doubts = append(doubts, fmt.Sprintf("%s was free for %s from %s and asked for %d times in vain, so it is not "+
-				"known whether it could be had", lock, evidence.Length(last.Returned-first.Invoked),
-				evidence.Seconds(first.Invoked), n))
+			doubts = append(doubts, fmt.Sprintf("%s was asked for %d times in vain in %s from %s though %s, so it is not "+
+				"known whether it could be had", lock, n, evidence.Length(last.Returned-first.Invoked),
+				evidence.Seconds(first.Invoked), freeWords(first)))
 		}
 		first, last, n = nil, nil, 0
 	}
@@ -122,8 +116,7 @@ func (l *LivenessJudge) inVain(lock string, all []*history.Acquisition, unclean 
 		if last != nil {
 			from = min(from, last.Returned)
 		}
-		switch {
-		case holds.Touches(from, a.Returned) || unclean.Touches(from, a.Returned):
+		if busy.keeps(a, l.FewestPermits(lock, from, a.Returned), from, a.Returned) || unclean.Touches(from, a.Returned) {
 			over()
 			continue
 		}

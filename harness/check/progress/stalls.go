@@ -30,9 +30,25 @@ func (c change) back() change {
 // that keep the lock from being granted, while it waits and while it holds.
 type role struct{ waits, busyWaiting, busyHolding int }
 
+// A demand is what a stall of a lock is.
+type demand struct {
+	as     func(*history.Acquisition) role
+	spare  int // no more than so many of the busy keep the lock from being granted
+	blocks []evidence.Span
+	deaf   func(*history.Acquisition) evidence.Spans // does not count meanwhile
+	// across says that a block stops the time of a stall and does not begin it anew. What a block left takes time too,
+	// so that twice the time is demanded then.
+	across bool
+}
+
+// usual demands that a lock is granted which only one client can have.
+func (l *LivenessJudge) usual(all []*history.Acquisition) demand {
+	return demand{as: l.alone, blocks: l.blocks(all, false), deaf: l.deaf}
+}
+
 // Stalls finds where lock was free, wanted and not granted.
 func (l *LivenessJudge) Stalls(lock string, all []*history.Acquisition) []evidence.Finding {
-	return l.stallsOf(lock, all, 0, l.blocks(all, false), l.alone, l.deaf)
+	return l.stallsOf(lock, all, l.usual(all))
 }
 
 // withoutStandstills leaves out the stalls for which a standstill of one driver that declares no pings accounts, which
@@ -40,19 +56,20 @@ func (l *LivenessJudge) Stalls(lock string, all []*history.Acquisition) []eviden
 func (l *LivenessJudge) withoutStandstills(
 	lock string, all []*history.Acquisition, found []evidence.Finding,
 ) (stalls []evidence.Finding) {
-	blocks := l.blocks(all, false)
+	usual := l.usual(all)
 	for _, f := range found {
 		again := func(g evidence.Finding) bool { return g.At < f.Until && g.Until > f.At }
 		if f.Cause == evidence.CauseNone && slices.ContainsFunc(all, func(a *history.Acquisition) bool {
 			from, until := l.Waited(a)
 			stood := l.PerhapsStood(a, max(from, f.At), min(until, f.Until))
-			deaf := func(b *history.Acquisition) evidence.Spans {
+			d := usual
+			d.deaf = func(b *history.Acquisition) evidence.Spans {
 				if l.Driver(b) != l.Driver(a) {
 					return l.deaf(b)
 				}
 				return evidence.Merged(append(slices.Clone(l.deaf(b)), stood))
 			}
-			return stood.Lasts() > 0 && !slices.ContainsFunc(l.stallsOf(lock, all, 0, blocks, l.alone, deaf), again)
+			return stood.Lasts() > 0 && !slices.ContainsFunc(l.stallsOf(lock, all, d), again)
 		}) {
 			l.unseen = append(l.unseen, f)
 		} else {
@@ -81,16 +98,20 @@ func (l *LivenessJudge) excessive(a *history.Acquisition) bool {
 
 // stallDoubts says where lock may have stalled.
 func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (doubts []string) {
-	blocks, deaf := l.blocks(all, true), l.silenced
-	doubt := func(when string, spare int, f func(*history.Acquisition) role) {
-		if found := l.stallsOf(lock, all, spare, blocks, f, deaf); len(found) > 0 {
+	doubt := func(when string, d demand) {
+		if found := l.stallsOf(lock, all, d); len(found) > 0 {
 			doubts = append(doubts, fmt.Sprintf(
 				"clients waited for %s for %s from %s %s, so it is not known whether the lock stalled",
 				lock, evidence.Length(found[0].Until-found[0].At), evidence.Seconds(found[0].At), when))
 		}
 	}
-	doubt("beside faults, standstills or lost connections that need not have kept it from them", 0, l.alone)
-	blocks, deaf = l.blocks(all, false), l.deaf
+	usual := l.usual(all)
+	strictly, across := usual, usual
+	strictly.blocks, strictly.deaf = l.blocks(all, true), l.silenced
+	doubt("beside faults, standstills or lost connections that need not have kept it from them", strictly)
+	if across.across = true; len(doubts) == 0 {
+		doubt("between faults or standstills, not counting their own time", across)
+	}
 	var several, excessive, reads bool
 	var most int64
 	for _, a := range all {
@@ -100,55 +121,53 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 			most = max(most, a.Permits) // who waits for less cannot be in the way for so long
 		}
 	}
+	as := func(as func(*history.Acquisition) role) demand {
+		d := usual
+		d.as = as
+		return d
+	}
 	if several {
-		doubt("while a client wanted it together with other locks", 0,
-			func(*history.Acquisition) role { return role{waits: 1, busyHolding: 1} })
+		doubt("while a client wanted it together with other locks",
+			as(func(*history.Acquisition) role { return role{waits: 1, busyHolding: 1} }))
 	}
 	if excessive {
-		doubt("while a client wanted more permits than there were at times", 0, func(a *history.Acquisition) role {
+		doubt("while a client wanted more permits than there were at times", as(func(a *history.Acquisition) role {
 			if l.excessive(a) {
 				return role{busyHolding: 1}
 			}
 			return l.alone(a)
-		})
+		}))
 	}
 	if reads &&
 		(l.Servers == nil || len(l.Servers.DoubtedBecause()) > 0) { // else the logs tell which znodes were eligible
-		doubt("to read while others were reading", 0, func(a *history.Acquisition) role {
+		doubt("to read while others were reading", as(func(a *history.Acquisition) role {
 			if a.Mode == history.ModeRead && !l.several[a] {
 				return role{waits: 1}
 			}
 			return role{busyWaiting: 1, busyHolding: 1}
-		})
+		}))
 	}
-	always := blocks
 	for _, p := range l.PermitPeriods(lock) {
 		spare := p.Permits - most
 		if most == 0 || spare <= 0 || evidence.Later(p.From, l.Bound) >= p.Until {
 			continue
 		}
-		blocks = append(slices.Clone(always), evidence.Span{From: math.MinInt64, Until: p.From},
-			evidence.Span{From: p.Until, Until: math.MaxInt64})
-		doubt("while it had permits left", int(spare), func(a *history.Acquisition) role {
+		d := as(func(a *history.Acquisition) role {
 			if a.Mode == history.ModePermit && !l.several[a] {
 				return role{waits: 1, busyHolding: int(a.Permits)}
 			}
 			return role{busyWaiting: int(spare) + 1, busyHolding: int(spare) + 1}
 		})
+		d.spare = int(spare)
+		d.blocks = append(slices.Clone(d.blocks), evidence.Span{From: math.MinInt64, Until: p.From},
+			evidence.Span{From: p.Until, Until: math.MaxInt64})
+		doubt("while it had permits left", d)
 	}
 	return doubts
 }
 
-// stallsOf finds where a lock was wanted and not granted outside of blocks though no more than spare kept it from being
-// granted. An acquisition does not count while its client was deaf.
-func (l *LivenessJudge) stallsOf(
-	lock string,
-	all []*history.Acquisition,
-	spare int,
-	blocks []evidence.Span,
-	as func(*history.Acquisition) role,
-	deaf func(*history.Acquisition) evidence.Spans,
-) []evidence.Finding {
+// stallsOf finds where a lock stalled, as d has it.
+func (l *LivenessJudge) stallsOf(lock string, all []*history.Acquisition, d demand) []evidence.Finding {
 	gaps := l.gaps(lock, all)
 	if len(gaps) == 0 {
 		return nil
@@ -172,17 +191,17 @@ func (l *LivenessJudge) stallsOf(
 		}
 	}
 	for _, a := range all {
-		r := as(a)
+		r := d.as(a)
 		from, until := l.Waited(a)
 		span(from, until, change{waiting: r.waits, busy: r.busyWaiting})
-		for part := range deaf(a).Cut(from, until) {
+		for part := range d.deaf(a).Cut(from, until) {
 			span(part.From, part.Until, change{waiting: -r.waits})
 		}
 		if a.Granted() {
 			span(a.Returned, l.keptUntil(a), change{busy: r.busyHolding})
 		}
 	}
-	for _, t := range blocks {
+	for _, t := range d.blocks {
 		span(t.From, t.Until, change{blocked: 1})
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
@@ -190,20 +209,24 @@ func (l *LivenessJudge) stallsOf(
 	var found []evidence.Finding
 	var waiting, busy, blocked int
 	var began, waited, last int64 // of the stall that may be building up
+	demanded := l.Bound
+	if d.across {
+		demanded *= 2
+	}
 	over := func(at int64) {
-		if waited > l.Bound {
+		if waited > demanded {
 			found = append(found, l.stall(lock, all, began, at, waited))
 		}
 		waited = 0
 	}
 	for _, c := range changes {
-		if waiting > 0 && busy <= spare && blocked == 0 {
+		if waiting > 0 && busy <= d.spare && blocked == 0 {
 			if waited == 0 {
 				began = last
 			}
 			waited += c.at - last
 		}
-		if c.grant || busy+max(c.busy, 0) > spare || c.blocked > 0 {
+		if c.grant || busy+max(c.busy, 0) > d.spare || c.blocked > 0 && !d.across {
 			over(c.at)
 		}
 		waiting, busy, blocked = waiting+c.waiting, busy+c.busy, blocked+c.blocked

@@ -1,0 +1,94 @@
+package progress
+
+import (
+	"cmp"
+	"slices"
+
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
+)
+
+// An occupancy says when others can have kept an attempt of a lock from being granted: readers do not keep readers from
+// it, and a permit is free as long as not all are taken. Whoever waits for more than the attempt asks for keeps it from
+// being granted too, because a fair lock serves the other first.
+type occupancy struct {
+	held   evidence.Spans // by anybody
+	barred evidence.Spans // to readers
+	taken  []taking
+	levels map[int64][]level // by how many permits an attempt asks for
+}
+
+// A taking is a time in which permits are taken or, by one who waits, asked for.
+type taking struct {
+	evidence.Span
+	permits int64
+	waits   bool
+}
+
+// A level is how many permits are taken from an instant on.
+type level struct{ at, permits int64 }
+
+// occupancyOf returns the occupancy of a lock by all its acquisitions, where until says how long a hold counts. Holds of
+// other locks, by clients that take several together, count as well.
+func (l *LivenessJudge) occupancyOf(
+	all, elsewhere []*history.Acquisition, until func(*history.Acquisition) int64,
+) *occupancy {
+	o := &occupancy{levels: map[int64][]level{}}
+	for _, a := range slices.Concat(all, elsewhere) {
+		if a.Granted() {
+			hold := evidence.Span{From: a.Returned, Until: max(a.Returned, until(a))}
+			o.held = append(o.held, hold)
+			if a.Mode != history.ModeRead {
+				o.barred = append(o.barred, hold)
+			}
+			o.taken = append(o.taken, taking{hold, a.Permits, false})
+		}
+	}
+	for _, a := range all {
+		from, until := l.Waited(a)
+		wait := evidence.Span{From: from, Until: until}
+		if a.Mode != history.ModeRead {
+			o.barred = append(o.barred, wait)
+		}
+		o.taken = append(o.taken, taking{wait, a.Permits, true})
+	}
+	o.held, o.barred = evidence.Merged(o.held), evidence.Merged(o.barred)
+	return o
+}
+
+// keeps reports whether others can have kept a, of a lock with so many permits, from being granted at an instant of
+// [from, until].
+func (o *occupancy) keeps(a *history.Acquisition, permits, from, until int64) bool {
+	switch a.Mode {
+	case history.ModeRead:
+		return o.barred.Touches(from, until)
+	case history.ModePermit:
+		return o.most(a.Permits, from, until)+a.Permits > permits
+	}
+	return o.held.Touches(from, until)
+}
+
+// most is how many permits at most were taken at an instant of [from, until], for an attempt that asks for so many.
+func (o *occupancy) most(asked, from, until int64) (most int64) {
+	levels, ok := o.levels[asked]
+	if !ok {
+		for _, t := range o.taken {
+			if !t.waits || t.permits > asked {
+				levels = append(levels, level{t.From, t.permits}, level{t.Until + 1, -t.permits})
+			}
+		}
+		slices.SortFunc(levels, func(a, b level) int { return cmp.Compare(a.at, b.at) })
+		for i := range levels[min(1, len(levels)):] {
+			levels[i+1].permits += levels[i].permits
+		}
+		o.levels[asked] = levels
+	}
+	i, _ := slices.BinarySearchFunc(levels, from+1, func(l level, at int64) int { return cmp.Compare(l.at, at) })
+	if i > 0 {
+		most = levels[i-1].permits
+	}
+	for ; i < len(levels) && levels[i].at <= until; i++ {
+		most = max(most, levels[i].permits)
+	}
+	return most
+}
