@@ -31,6 +31,7 @@ type Digest struct {
 	Connections  map[string][]connection               // by client, in order
 	Unconnected  map[string][]Span                     // by client, in order: it told that it had no connection
 	unwatched    map[string]history.Driver             // see [Digest.Driver]
+	unreleased   map[*history.Acquisition]bool         // holds of which the end is missing
 	ClientsOf    map[history.SessionID]map[string]bool // the clients that share it
 	slots        map[eventKey]history.Slot             // of holds of permits
 	permits      map[string]permitCount                // by lock, of semaphores that were resized
@@ -123,7 +124,9 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 			d.EndedUnserved = e.Ending() == history.EndUnserved
 		}
 	}
-	d.Whole = d.Whole && !facts.Partial && len(facts.Incomplete) == 0
+	d.Facts.Incomplete = append(slices.Clone(facts.Incomplete), d.afterDeath()...)
+	d.findUnreleased()
+	d.Whole = d.Whole && !facts.Partial && len(d.Facts.Incomplete) == 0
 	if !d.Whole {
 		d.Beliefs = history.NewBeliefs(events, false)
 	}

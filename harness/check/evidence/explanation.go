@@ -86,6 +86,8 @@ func (d *Digest) findTaken(older, newer *history.Acquisition) Explanation {
 	switch {
 	case newer == older:
 		return Unexplained(nil, "there are fewer permits than that")
+	case d.unreleased[older] || d.unreleased[newer]:
+		return notAttributable("the record lacks the end of a hold")
 	case d.Servers != nil && d.Transactions.Whole():
 		return d.explainByServers(older, newer)
 	case d.overBefore(older) || d.overBefore(newer):
@@ -322,10 +324,12 @@ func (d *Digest) administered(older *history.Acquisition, path string, end *node
 }
 
 // administeredWithin returns the fault that ended older's session, or deleted its znodes, as an administrator would,
-// while older was held and before newer's acquire returned; nil if there is none.
+// while older was held and before newer's acquire returned; nil if there is none. A session that was used later had not
+// ended.
 func (d *Digest) administeredWithin(older, newer *history.Acquisition) *Fault {
+	lived := d.usedAfter(older, newer.Returned) != history.None
 	return d.blame(0, func(f *Fault) bool {
-		return (f.Nature.EndsSessions || f.Nature.DeletesZnodes) && f.Began() <= newer.Returned+d.Slack() &&
+		return (f.Nature.EndsSessions && !lived || f.Nature.DeletesZnodes) && f.Began() <= newer.Returned+d.Slack() &&
 			f.Seen()+d.Slack() >= d.calmGrant(older, silencesOnly) && (f.Nature.DeletesAll || f.HitsClient(older)) &&
 			f.did(older.Lock)
 	})
