@@ -81,8 +81,8 @@ type evidence struct {
 	proofs map[int32]Proof
 	used   []int32 // by the numbers of znodes: the place of the grant that has it, and 1; see usedBy
 	modes  bool    // the layout has readers
-	// zxids says that tokens are the numbers of the transactions that created znodes, as far as any grant shows. Other
-	// tokens may be any numbers that rise.
+	// zxids says that tokens are the numbers of the transactions that created znodes, as most grants show. Other tokens
+	// may be any numbers that rise, and now and then be such a number by accident.
 	zxids bool
 }
 
@@ -144,11 +144,18 @@ func newEvidence(d *Digest) *evidence {
 			v.index[path] = indexOf(v.Lanes[path], firsts)
 		}
 	}
+	var tokens, created int
 	for _, l := range d.Locks {
-		v.zxids = v.zxids || slices.ContainsFunc(l.Grants, func(a *history.Acquisition) bool {
-			return len(v.index[a.Lock].createdBy(a.Token)) > 0
-		})
+		for _, a := range l.Grants {
+			if a.Token != 0 {
+				tokens++
+			}
+			if len(v.index[a.Lock].createdBy(a.Token)) > 0 {
+				created++
+			}
+		}
 	}
+	v.zxids = 2*created > tokens
 	for _, l := range d.Locks {
 		for _, a := range l.Grants {
 			v.prove(a)

@@ -115,6 +115,7 @@ func (v *evidence) candidates(a *history.Acquisition, ix *laneIndex, w *Proof) [
 	wasWriter := false
 	for _, c := range ix.createdBy(a.Token) { // none has 0
 		switch {
+		case !v.zxids:
 		case c.Owner == session && kind(c):
 			own = append(own, c)
 		case c.Owner == session && a.Mode == history.ModeRead:

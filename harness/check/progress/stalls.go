@@ -36,6 +36,7 @@ type demand struct {
 	spare  int // no more than so many of the busy keep the lock from being granted
 	blocks []evidence.Span
 	deaf   func(*history.Acquisition) evidence.Spans // does not count meanwhile
+	kept   func(*history.Acquisition) int64          // until when a grant keeps the lock from others
 	// across says that a block stops the time of a stall and does not begin it anew. What a block left takes time too,
 	// so that twice the time is demanded then.
 	across bool
@@ -43,7 +44,7 @@ type demand struct {
 
 // usual demands that a lock is granted which only one client can have.
 func (l *LivenessJudge) usual(all []*history.Acquisition) demand {
-	return demand{as: l.alone, blocks: l.blocks(all, false), deaf: l.deaf}
+	return demand{as: l.alone, blocks: l.blocks(all, false), deaf: l.deaf, kept: l.keptUntil}
 }
 
 // Stalls finds where lock was free, wanted and not granted.
@@ -108,7 +109,13 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 	usual := l.usual(all)
 	strictly, across := usual, usual
 	strictly.blocks, strictly.deaf = l.blocks(all, true), l.silenced
-	doubt("beside faults, standstills or lost connections that need not have kept it from them", strictly)
+	strictly.kept = func(a *history.Acquisition) int64 {
+		if a.Lost != history.None { // its client need not have kept it for longer
+			return min(l.keptUntil(a), evidence.Later(a.Lost, l.Bound))
+		}
+		return l.keptUntil(a)
+	}
+	doubt("beside faults, standstills, lost connections or lost holds that need not have kept it from them", strictly)
 	if across.across = true; len(doubts) == 0 {
 		doubt("between faults or standstills, not counting their own time", across)
 	}
@@ -198,7 +205,7 @@ func (l *LivenessJudge) stallsOf(lock string, all []*history.Acquisition, d dema
 			span(part.From, part.Until, change{waiting: -r.waits})
 		}
 		if a.Granted() {
-			span(a.Returned, l.keptUntil(a), change{busy: r.busyHolding})
+			span(a.Returned, d.kept(a), change{busy: r.busyHolding})
 		}
 	}
 	for _, t := range d.blocks {
