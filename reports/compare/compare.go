@@ -285,12 +285,13 @@ func (r *Report) conclude(base, head Side, pairs []pair) {
 	}
 }
 
-// obstacle says why the numbers cannot be judged; nil if they can.
+// obstacle says why the numbers cannot be judged; nil if they can. Among pairs, a run that is unsettled is one without
+// numbers; see [known].
 func obstacle(base, head Side, pairs []pair) error {
 	var why []error
 	for _, s := range []Side{base, head} {
 		for i := range s.Runs {
-			if reason := s.Runs[i].unusable(); reason != "" {
+			if reason := s.Runs[i].unusable(); reason != "" && !(pairs != nil && s.Runs[i].unsettled()) {
 				why = append(why, errors.New(reason))
 			}
 		}

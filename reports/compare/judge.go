@@ -17,8 +17,8 @@ func judgeMetric(q result.Quantity, base, head Side, paired bool, alpha float64)
 	m := q.Compared
 	l := Line{Name: q.Name(), Unit: q.Bench(), Gates: m.Gates, Difference: m.Difference, Tolerance: m.Tolerance,
 		quantity: q}
-	b, bad := valuesOf(q, base)
-	h, bad2 := valuesOf(q, head)
+	b, bad := valuesOf(q, base, paired)
+	h, bad2 := valuesOf(q, head, paired)
 	bad = cmp.Or(bad, bad2)
 	if v, ok := medianOf(b); ok {
 		l.BaseMedian = &v
@@ -67,10 +67,15 @@ func medianOf(x []float64) (float64, bool) {
 	return Median(x), true
 }
 
-// valuesOf returns the quantity of each run, NaN where it has none, and what is wrong with them; "" if nothing is.
-func valuesOf(q result.Quantity, s Side) (x []float64, bad string) {
+// valuesOf returns the quantity of each run, NaN where it has none, and what is wrong with them; "" if nothing is. A run
+// of a pair has none if it is unsettled.
+func valuesOf(q result.Quantity, s Side, paired bool) (x []float64, bad string) {
 	for i := range s.Runs {
 		v := math.NaN()
+		if paired && s.Runs[i].unsettled() {
+			x, bad = append(x, v), s.Runs[i].unusable()
+			continue
+		}
 		if has := q.Sample(&s.Runs[i].Result); has != nil {
 			v = *has
 		}

@@ -146,6 +146,19 @@ func (r *Run) uncertain() bool {
 	return slices.ContainsFunc(r.Result.Checks, func(c result.CheckLine) bool { return c.Outcome == evidence.Unknown })
 }
 
+// unsettled reports whether the run is unknown for no other reason than that it did not go as it was to, for example
+// because a process stood still, or the machine. What it measured may then be anything.
+func (r *Run) unsettled() bool {
+	met := true
+	for _, c := range r.Result.Checks {
+		if c.Outcome == evidence.Unknown && c.Name != evidence.Assumptions {
+			return false
+		}
+		met = met && c.Outcome != evidence.Unknown
+	}
+	return !met && r.Result.Verdict == evidence.Unknown && !r.threshold(evidence.Unknown)
+}
+
 // unusable says why the run is not a sample although its directory is complete; "" if it is one.
 func (r *Run) unusable() string {
 	switch {

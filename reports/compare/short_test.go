@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"locklab/harness/check/evidence"
 	"locklab/reports/result"
 )
 
@@ -81,6 +82,43 @@ func TestUnknownNumbers(t *testing.T) {
 		r, err := compareDirs(base, head, Options{Paired: c.paired, Metrics: []string{"acquire.p99"}})
 		if err != nil || r.Verdict != c.verdict {
 			t.Errorf("%s: %s (%s), %v", c.name, r.Verdict, r.Reason, err)
+		}
+	}
+}
+
+// A run that did not go as it was to, because the machine stood still for example, costs a comparison of many pairs no
+// answer. One whose safety is unknown does, and so do many of them.
+func TestUnsettledRuns(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		check   string
+		runs    int // of the head
+		paired  bool
+		verdict Verdict
+	}{
+		{"one", evidence.Assumptions, 1, true, Pass},
+		{"many", evidence.Assumptions, 8, true, Inconclusive},
+		{"without pairs", evidence.Assumptions, 1, false, Inconclusive},
+		{"of unknown safety", evidence.BeliefExclusion, 1, true, Inconclusive},
+	} {
+		base, head := writeSides(t, 30, 300, 300, func(side string, i int, s *runSpec) {
+			s.edit = func(r *result.Result) {
+				if side == "head" && i < c.runs {
+					r.Verdict = evidence.Unknown
+					r.Checks = append(r.Checks, result.CheckLine{Name: c.check, Expected: evidence.ExpectPass,
+						Result: evidence.Unknown, Outcome: evidence.Unknown})
+					*r.Latency.Acquire.P99Ns *= 100
+				}
+			}
+		})
+		r, err := compareDirs(base, head, Options{Paired: c.paired})
+		if err != nil || r.Verdict != c.verdict {
+			t.Errorf("%s: %s (%s), %v", c.name, r.Verdict, r.Reason, err)
+		}
+		const says = "is unknown: it did not reach what it set out to test; the answer holds"
+		warned := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, says) })
+		if c.verdict == Pass && !warned {
+			t.Errorf("%s: nothing is said about it: %q", c.name, r.Warnings)
 		}
 	}
 }
