@@ -67,8 +67,8 @@ func medianOf(x []float64) (float64, bool) {
 	return Median(x), true
 }
 
-// valuesOf returns the quantity of each run, NaN where it has none, and what is wrong with them; "" if nothing is. A run
-// of a pair has none if it is unsettled.
+// valuesOf returns the quantity of each run, NaN where it has none, and what is wrong with them; "" if nothing is. A
+// run of a pair has none if it is unsettled.
 func valuesOf(q result.Quantity, s Side, paired bool) (x []float64, bad string) {
 	for i := range s.Runs {
 		v := math.NaN()
