@@ -28,8 +28,8 @@ type taking struct {
 // A level is how many permits are taken from an instant on.
 type level struct{ at, permits int64 }
 
-// occupancyOf returns the occupancy of a lock by all its acquisitions, where until says how long a hold counts. Holds of
-// other locks, by clients that take several together, count as well.
+// occupancyOf returns the occupancy of a lock by all its acquisitions, where until says how long a hold counts. So do
+// holds elsewhere, of other locks that clients take together with this one.
 func (l *LivenessJudge) occupancyOf(
 	all, elsewhere []*history.Acquisition, until func(*history.Acquisition) int64,
 ) *occupancy {
