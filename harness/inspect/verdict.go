@@ -197,20 +197,20 @@ func (l *Lock) judgeBusy(now time.Time) {
 			h.Session, age(h, now))
 	}
 	if l.Kind == kazooQueue.name {
-		l.Because += ", whose first client waits for a permit of " + strings.TrimSuffix(l.Path, "-__lock__")
+		l.Because += "; the first client of this queue waits for a permit of " + strings.TrimSuffix(l.Path, "-__lock__")
 	}
 	switch {
 	case h.Client == nil:
-		l.Because += ", which has not ended"
+		l.Because += "; the session has not ended"
 	case h.Client.Address == "":
-		l.Because += ", which has not ended, but which no server lists a connection of: unless its client comes back, " +
+		l.Because += "; the session has not ended, and no server has a connection of it: unless its client comes back, " +
 			"it ends when its timeout is over"
 	case h.Client.mute():
-		l.Because += fmt.Sprintf(", but its client %s has been silent for %s of its timeout of %s, so it has missed its "+
-			"pings: it may stand still or be cut off, and the lock is its own until the timeout is over", h.Client.Address,
+		l.Because += fmt.Sprintf("; its client %s has been silent for %s of its timeout of %s, so it has missed its "+
+			"pings: it may stand still or be cut off, and it keeps the lock until the timeout is over", h.Client.Address,
 			words.Duration(int64(h.Client.Silent)), timeout(h.Client))
 	default:
-		l.Because += ", and its client " + h.Client.Address + " is connected"
+		l.Because += "; its client " + h.Client.Address + " is connected"
 	}
 }
 
