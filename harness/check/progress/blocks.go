@@ -28,15 +28,13 @@ func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evid
 	timeout := l.LongestTimeout()
 	for _, f := range l.Faults {
 		from, until := l.InForce(f)
+		passes := f.Passes(timeout)
+		everybody := l.allFeel(f)
 		clients := l.OnlyClients(f) && !f.Nature.DeletesAll
-		felt := func(a *history.Acquisition) bool {
-			used := feels(l.Digest, a, f) || !clients && l.ServerAt(a.Session, max(from, a.Invoked)) == ""
-			return used && a.Invoked <= until && l.over(a) >= from
-		}
-		switch passes := f.Passes(timeout); {
-		case strictly && passes, (strictly || clients) && !l.allFeel(f) && !slices.ContainsFunc(all, felt):
+		switch {
+		case strictly && !l.mustFeel(all, f), clients && !everybody && !l.feltBy(all, f):
 			continue
-		case !l.allFeel(f) && !passes && (strictly || clients):
+		case !everybody && !passes && (strictly || clients):
 			until = min(until, evidence.Later(l.stoppedSince(f, from), 2*l.Bound))
 		}
 		if strictly && !l.quorumFeels(f) {
@@ -53,6 +51,22 @@ func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evid
 		}
 	}
 	return blocks
+}
+
+// mustFeel reports whether f can have kept clients that wanted a lock, with these acquisitions, from it: it does not
+// let heartbeats through, nor spare sessions, and strikes them, their server, the leader or a majority.
+func (l *LivenessJudge) mustFeel(all []*history.Acquisition, f *evidence.Fault) bool {
+	return !f.Passes(l.LongestTimeout()) && !f.Nature.SparesSessions && (l.allFeel(f) || l.feltBy(all, f))
+}
+
+// feltBy reports whether a fault struck one of these acquisitions, or the server that its session used, if it is known.
+func (l *LivenessJudge) feltBy(all []*history.Acquisition, f *evidence.Fault) bool {
+	from, until := l.InForce(f)
+	servers := !l.OnlyClients(f) || f.Nature.DeletesAll
+	return slices.ContainsFunc(all, func(a *history.Acquisition) bool {
+		used := feels(l.Digest, a, f) || servers && l.ServerAt(a.Session, max(from, a.Invoked)) == ""
+		return used && a.Invoked <= until && l.over(a) >= from
+	})
 }
 
 // stoppedSince is since when verified faults have stopped all processes that f, a fault of clients, struck at a time.

@@ -299,7 +299,7 @@ func (l *LivenessJudge) downgraded(a *history.Acquisition) bool {
 // passedOver finds clients of a queue that waited while others were granted the lock that had asked for it later: once
 // the first had its place, or after as long as a stall takes where its place is not recorded. It judges waits that
 // lasted longer than that, up to the first such grant, if nothing disturbed the client meanwhile. A client that writes
-// may go on to read ahead of others.
+// may go on to read ahead of others, and readers, or those who get permits, may be granted the lock together.
 //
 // If its session may have expired because its driver stood still unseen, that is a doubt.
 func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (found []evidence.Finding) {
@@ -316,9 +316,9 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 		if until-from <= l.Bound || l.several[a] {
 			continue
 		}
-		before := until
-		if a.Mode == history.ModePermit {
-			before -= l.Bound // several clients may have been granted permits at once, and be told in any order
+		together := func(b *history.Acquisition) bool { // and are told in any order
+			return a.Mode == b.Mode && (a.Mode == history.ModePermit || a.Mode == history.ModeRead) &&
+				b.Returned >= until-l.Bound
 		}
 		var first *history.Acquisition
 		n := int64(0)
@@ -327,19 +327,19 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 			return cmp.Compare(b.Returned, from)
 		})
 		for _, b := range grants[after:] {
-			if b.Returned >= before {
+			if b.Returned >= until {
 				break
 			}
 			apart := l.Clocks().Between(a.Process, b.Process)
 			if b.Client == a.Client || l.downgraded(b) || l.several[b] || b.Invoked <= from+apart ||
-				b.Returned >= before-apart {
+				b.Returned >= until-apart || together(b) {
 				continue
 			}
 			if n++; first == nil {
 				first = b
 			}
 		}
-		if n == 0 || l.Disturbed(a.Lock, a.Invoked, first.Returned, a.Process) {
+		if n == 0 || l.disturbed(a, a.Invoked, first.Returned) {
 			continue
 		}
 		f := l.FindingOf(evidence.KindPassedOver, a, a.Invoked, until, "%s waited for %s from %s to %s, and meanwhile it "+

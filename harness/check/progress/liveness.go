@@ -66,7 +66,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	if len(d.Acquisitions) == 0 {
 		return evidence.Verdict{Result: evidence.Unknown, Summary: "no client asked for a lock"}
 	}
-	l := LivenessJudge{Digest: d, Bound: int64(evidence.StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack(),
+	l := LivenessJudge{Digest: d, Faults: d.Faults, Hiccups: d.Hiccups, Bound: int64(evidence.StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack(),
 		Stop: d.End}
 	if d.Collect != history.None {
 		l.Stop = d.Collect
@@ -77,7 +77,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	byLock := history.ByLock(d.Acquisitions, nil)
 	v := evidence.Verdict{}
 	var censored int64
-	var ordinary []handedOver
+	var ordinary, ordinaryBesideWeak []handedOver
 	l.Grants = map[string][]*history.Acquisition{}
 	for _, of := range d.Locks {
 		l.Grants[of.Lock] = of.Grants
@@ -91,25 +91,15 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		}
 		if d.Whole { // else a holder may only be missing from the record
 			ordinary = l.ordinary(ordinary, byLock[lock], l.Grants[lock])
-			wrongly, inVain := l.refusals(lock, byLock[lock])
-			refused = append(refused, wrongly...)
-			passed = append(passed, l.passedOver(lock, byLock[lock])...)
-			losses, unsure := l.lostWithoutCause(byLock[lock])
-			lost, doubts = append(lost, losses...), append(doubts, unsure...)
-			if len(stalls) == 0 {
-				doubts = append(doubts, inVain...)
-				failures, unsure := l.failing(lock, byLock[lock])
-				doubts = append(doubts, unsure...)
-				for _, f := range failures {
-					switch {
-					case f.Cause == evidence.CauseServer:
-						doubts = append(doubts, f.Text)
-					case d.Facts.Tries:
-						doubts = append(doubts, f.Text+", and it is not known whether the lock can be tried")
-					default:
-						failing = append(failing, f)
-					}
-				}
+			strict := l.strictly(byLock[lock])
+			ordinaryBesideWeak = strict.ordinary(ordinaryBesideWeak, byLock[lock], l.Grants[lock])
+			unseen := len(l.unseen)
+			of := l.ofLock(lock, byLock[lock], len(stalls) > 0)
+			refused, passed = append(refused, of.refused...), append(passed, of.passed...)
+			lost, failing = append(lost, of.lost...), append(failing, of.failing...)
+			doubts = append(doubts, of.doubts...)
+			if of.nothing() && len(stalls) == 0 && len(l.unseen) == unseen {
+				doubts = append(doubts, strict.ofLock(lock, byLock[lock], false).besideWeak()...)
 			}
 		}
 		if len(stalls) > 0 && stalls[0].Cause == evidence.CauseServer {
@@ -133,6 +123,10 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	stalled := v.Count
 	slow, said, unsureOf := l.handOffs(ordinary)
 	doubts = append(doubts, unsureOf...)
+	if len(slow)+len(doubts)+len(l.unseen) == 0 {
+		perhaps, _, _ := l.handOffs(ordinaryBesideWeak)
+		doubts = append(doubts, lockFindings{refused: perhaps}.besideWeak()...)
+	}
 	var first string // finding of the servers' logs
 	var excused int64
 	for _, f := range l.serverFindings(byLock) {
@@ -226,6 +220,11 @@ func lateWords(refused, slow int) string {
 // A LivenessJudge looks for stalls of longer than bound until stop.
 type LivenessJudge struct {
 	*evidence.Digest
+	// Faults and Hiccups are the digest's, or those that a strict look lets count; see [LivenessJudge.strictly].
+	Faults  []*evidence.Fault
+	Hiccups map[string][]*history.Event
+	strict  bool
+
 	Bound, Stop int64
 	several     map[*history.Acquisition]bool // those that take several locks at once
 	aftermath   []evidence.Span               // see [LivenessJudge.aftermaths]

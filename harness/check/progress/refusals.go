@@ -140,7 +140,7 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 			lost = a.ReleaseReturned
 		}
 		if lost == history.None || lost >= l.Stop || !a.Granted() || l.ended(a, lost) ||
-			l.Digest.Disturbed(a.Lock, a.Returned, lost, a.Process) {
+			l.disturbed(a, a.Returned, lost) {
 			continue
 		}
 		f := l.FindingOf(evidence.KindLostWithoutCause, a, a.Returned, lost,
