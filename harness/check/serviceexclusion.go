@@ -198,7 +198,7 @@ func (b *backing) outlives(
 	s := b.Transactions.History.Sessions[end.By]
 	expired := end.Cause == txnlog.CloseSession && s != nil && s.Expired
 	switch {
-	case until <= at:
+	case until <= at || b.Unreleased(a):
 		return x, until
 	case !ended && end.Cause == txnlog.CloseSession && !expired:
 		return x, until // the record of the client does not say when it stopped believing and closed the session

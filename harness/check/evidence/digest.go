@@ -124,9 +124,8 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 			d.EndedUnserved = e.Ending() == history.EndUnserved
 		}
 	}
-	d.Facts.Incomplete = append(slices.Clone(facts.Incomplete), d.afterDeath()...)
-	d.findUnreleased()
-	d.Whole = d.Whole && !facts.Partial && len(d.Facts.Incomplete) == 0
+	d.unreleased = d.findUnreleased()
+	d.Whole = d.Whole && !facts.Partial && len(facts.Incomplete) == 0
 	if !d.Whole {
 		d.Beliefs = history.NewBeliefs(events, false)
 	}

@@ -1,68 +1,46 @@
 package evidence
 
-import (
-	"fmt"
+import "locklab/harness/history"
 
-	"locklab/harness/history"
-)
+// Unreleased reports whether the end of a hold is missing from the record, so that it is not known how long it was
+// believed in.
+func (d *Digest) Unreleased(a *history.Acquisition) bool { return d.unreleased[a] }
 
-// findUnreleased notes the holds of which the end is missing from the record: the client asked for the lock again in
-// the same way, though nothing says that it had released or lost it. A writer may come to read as well, and a client to
-// have more permits.
-func (d *Digest) findUnreleased() {
+// findUnreleased returns the holds of which nothing says that they were released or lost, or that their process exited,
+// though their client went on without them: it asked for the lock again, or its process was started again. A writer may
+// come to read as well, and a client to have more permits.
+func (d *Digest) findUnreleased() map[*history.Acquisition]bool {
+	var all map[*history.Acquisition]bool
+	note := func(a *history.Acquisition) {
+		if all == nil {
+			all = map[*history.Acquisition]bool{}
+		}
+		all[a] = true
+	}
+	started := map[string]int64{} // by process: when it was started last
+	for _, e := range d.Events.Of(history.OpProcess) {
+		if e.ProcessIs(history.ProcessStarted) {
+			started[e.Process] = e.At - d.Slack()
+		}
+	}
 	type caller struct{ client, lock string }
 	last := map[caller]*history.Acquisition{}
 	for i := range d.Acquisitions {
 		a := &d.Acquisitions[i]
 		by := caller{a.Client, a.Lock}
-		if b := last[by]; b != nil && b.Granted() && b.ReleaseInvoked == history.None && b.Lost == history.None &&
-			b.Died == history.None && b.Process == a.Process && b.N != a.N && b.Mode == a.Mode &&
-			a.Mode != history.ModePermit {
-			if d.unreleased == nil {
-				d.unreleased = map[*history.Acquisition]bool{}
-			}
-			d.unreleased[b] = true
+		if b := last[by]; b != nil && endless(b) && b.Process == a.Process && b.N != a.N && a.Mode != history.ModePermit &&
+			(b.Mode == a.Mode || b.Mode == history.ModeRead) {
+			note(b)
 		}
 		last[by] = a
-	}
-}
-
-// afterDeath says which processes called for something while they were not running, by the record, so that it is not
-// what happened.
-func (d *Digest) afterDeath() (reasons []string) {
-	dead := d.deadTimes()
-	if len(dead) == 0 {
-		return nil
-	}
-	said := map[string]bool{} // by process
-	for i := range d.Acquisitions {
-		a := &d.Acquisitions[i]
-		for _, at := range [...]int64{a.Invoked, a.ReleaseInvoked} {
-			for s := range dead[a.Process].Meeting(at, at+1) {
-				if !said[a.Process] {
-					reasons = append(reasons, fmt.Sprintf("%s called for %s at %s, and its process had exited at %s", a.Client,
-						a.Lock, Seconds(at), Seconds(s.From)))
-				}
-				said[a.Process] = true
-			}
-		}
-	}
-	return reasons
-}
-
-// deadTimes are when processes were not running for certain: from their exit until they were started again.
-func (d *Digest) deadTimes() map[string]Spans {
-	all := map[string]Spans{}
-	slack := d.Slack()
-	for _, e := range d.Events.Of(history.OpProcess) {
-		spans := all[e.Process]
-		n := len(spans) - 1
-		switch exited := e.ProcessIs(history.ProcessExited); {
-		case n >= 0 && spans[n].Until == d.End && !exited:
-			spans[n].Until = e.At - slack
-		case exited && (n < 0 || spans[n].Until != d.End):
-			all[e.Process] = append(spans, Span{e.At + slack, d.End})
+		if endless(a) && a.Returned < started[a.Process] {
+			note(a)
 		}
 	}
 	return all
+}
+
+// endless reports whether the record has no end of a hold.
+func endless(a *history.Acquisition) bool {
+	return a.Granted() && a.ReleaseInvoked == history.None && a.Lost == history.None && a.Died == history.None
 }

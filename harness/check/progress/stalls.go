@@ -110,7 +110,10 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 	strictly, across := usual, usual
 	strictly.blocks, strictly.deaf = l.blocks(all, true), l.silenced
 	strictly.kept = func(a *history.Acquisition) int64 {
-		if a.Lost != history.None { // its client need not have kept it for longer
+		switch {
+		case l.Unreleased(a):
+			return a.Returned // for how long it was held is not known
+		case a.Lost != history.None: // its client need not have kept it for longer
 			return min(l.keptUntil(a), evidence.Later(a.Lost, l.Bound))
 		}
 		return l.keptUntil(a)
