@@ -50,7 +50,7 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 		return f.silencesLeader() || f.Hits(a.Process) || f.Hits(d.ServerAt(a.Session, from))
 	})
 	if f != nil && f.doubt(t) == "" {
-		return told(blamed(f, f.String(), t), f.muffles(t), f.Until())
+		return told(blamed(f, f.String(), t), f.muffles(t), keeps(f, a))
 	}
 	for _, e := range d.standstills(a.Process) {
 		if from := e.At - int64(e.Hiccup()); long(from, e.At, false) {
@@ -58,14 +58,14 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 		}
 	}
 	if f != nil {
-		return told(blamed(f, f.String(), t), f.muffles(t), f.Until())
+		return told(blamed(f, f.String(), t), f.muffles(t), keeps(f, a))
 	}
 	// A session that the lock does not say may have been connected to any server.
 	anywhere := func(f *Fault, from int64) bool {
 		return (a.Session == 0 || d.ServerAt(a.Session, from) == "") && !d.OnlyClients(f)
 	}
 	if f = because(func(f *Fault, from int64) bool { return f.hampersLeader() || anywhere(f, from) }); f != nil {
-		return told(suspected(f, f.String(), hampered), f.muffles(t), f.Until())
+		return told(suspected(f, f.String(), hampered), f.muffles(t), keeps(f, a))
 	}
 	// Silences without a gap between them add up.
 	all := d.silences(a, since, at, t)
@@ -74,7 +74,7 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 		chain := d.reach(slices.Clone(all), since, expired, t)
 		beyond := slices.ContainsFunc(chain, func(s silence) bool { return s.beyond })
 		if chain != nil && at-expired <= over && (beyond || whole) {
-			return told(blamedFor(chain, since, expired), expired, chain[0].until)
+			return told(blamedFor(chain, since, expired), expired, keptUntil(a, chain, expired))
 		}
 	}
 	if s := d.unrecorded(a); s != nil && long(s.from, s.until, false) {

@@ -84,8 +84,8 @@ func (d *Digest) findExpiryCause(a *history.Acquisition, end *nodes.End) Explana
 	for _, cause := range causes {
 		if chain := d.reach(cause, heard, at, t); chain != nil {
 			x := blamedFor(chain, heard, at)
-			if x.Told = d.ToldBy(a, max(at, chain[0].until)); x.Unseen() {
-				x.Told = d.toldUnseen(a, max(at, chain[0].until))
+			if x.Told = d.ToldBy(a, keptUntil(a, chain, at)); x.Unseen() {
+				x.Told = d.toldUnseen(a, keptUntil(a, chain, at))
 			}
 			return x
 		}
@@ -222,44 +222,6 @@ func stoodStill(e *history.Event) Explanation {
 		Told:   math.MaxInt64,
 		Text:   fmt.Sprintf("%s stood still for %s from %s", e.Process, Millis(over), Seconds(e.At-over)),
 	}
-}
-
-// ToldBy is by when a client must have learned that its session has ended, where nothing keeps it from hearing of that
-// after since. A client without an answer gives its server up within 2/3 of the timeout and connects to another one,
-// which tells it. If a fault strikes its process meanwhile, the client has to begin anew. Standstills of its process
-// only take their time from it. So do faults of the server that it was connected to, which it then leaves; of the
-// leader; and of any other server that it may turn to, unless they let heartbeats through. What an administrator does,
-// and what lets heartbeats through to its process, keeps nothing from it.
-func (d *Digest) ToldBy(a *history.Acquisition, since int64) int64 {
-	within := int64(StallBound(time.Duration(d.Timeout(a.Session)), d.Facts.Tick)) + d.Slack()
-	type hindrance struct{ from, until, again int64 }
-	var all []hindrance
-	for _, f := range d.Faults {
-		_, until := f.Effect()
-		switch {
-		case !f.Possible() || !f.silences():
-		case f.Nature.Cause == CauseAdministrator || f.Hits(a.Process) && f.Passes(d.Timeout(a.Session)):
-		case f.Hits(a.Process):
-			all = append(all, hindrance{f.Began(), until, Later(until, within)})
-		case d.OnlyClients(f):
-		case f.StrikesLeader() || f.Hits(d.ServerAt(a.Session, since)) || !f.Passes(d.Timeout(a.Session)):
-			all = append(all, hindrance{from: f.Began(), until: until})
-		}
-	}
-	for _, e := range d.Hiccups[a.Process] {
-		all = append(all, hindrance{from: e.At - int64(e.Hiccup()), until: e.At})
-	}
-	slices.SortFunc(all, func(a, b hindrance) int { return cmp.Compare(a.from, b.from) })
-	by := Later(since, within)
-	for _, h := range all {
-		if h.from <= by && h.until > since {
-			by = max(h.again, by)
-			if h.again == 0 {
-				by = Later(by, h.until-max(h.from, since))
-			}
-		}
-	}
-	return by
 }
 
 // Later adds to an instant that may be the beginning or the end of time.

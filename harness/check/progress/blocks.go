@@ -2,7 +2,6 @@ package progress
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"locklab/harness/check/evidence"
@@ -38,7 +37,7 @@ func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evid
 			until = min(until, evidence.Later(l.stoppedSince(f, from), 2*l.Bound))
 		}
 		if strictly && !l.quorumFeels(f) {
-			until = min(until, evidence.Later(l.servedThrough(f), l.Bound))
+			until = min(until, evidence.Later(l.ServedThrough(f), l.Bound))
 		}
 		if from < until {
 			blocks = append(blocks, evidence.Span{From: from, Until: until})
@@ -94,28 +93,6 @@ func feels(d *evidence.Digest, a *history.Acquisition, f *evidence.Fault) bool {
 // allFeel reports whether a fault struck the leader, or so many servers that no majority is left.
 func (l *LivenessJudge) allFeel(f *evidence.Fault) bool {
 	return f.StrikesLeader() || l.quorumFeels(f)
-}
-
-// servedThrough is when somebody was granted or released a lock that he had asked the servers for while a fault was in
-// force; the end of time if nobody was. From then on, a server leads that the fault has not struck.
-func (l *LivenessJudge) servedThrough(f *evidence.Fault) int64 {
-	from, until := f.Effect()
-	served := int64(math.MaxInt64)
-	note := func(asked, done int64) {
-		if asked != history.None && done != history.None && asked >= max(from, f.Verified) && done <= until {
-			served = min(served, done)
-		}
-	}
-	for i := range l.Acquisitions {
-		a := &l.Acquisitions[i]
-		if a.Granted() {
-			note(a.Invoked, a.Returned)
-		}
-		if a.ReleaseOutcome == history.OK {
-			note(a.ReleaseInvoked, a.ReleaseReturned)
-		}
-	}
-	return served
 }
 
 // quorumFeels reports whether a fault struck, together with others that were in force then, so many servers that no

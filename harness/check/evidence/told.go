@@ -1,0 +1,141 @@
+package evidence
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"locklab/harness/history"
+)
+
+// ToldBy is by when a client must have learned that its session has ended, where nothing keeps it from hearing of that
+// after since. A client without an answer gives its server up within 2/3 of the timeout and connects to another one,
+// which tells it.
+//
+// If a fault strikes its process meanwhile that lasts long enough to cost a connection, the client has to begin anew.
+// Shorter ones, and standstills of its process, only take their time from it. A fault of servers takes its time as long
+// as no majority serves. If one does, the client finds another server: one that was killed refuses its connection at
+// once, one that is cut off costs it at most twice the time that it has anyway, and one that stands still may keep it
+// for ten times the 2/3 of the timeout, as go-zookeeper waits for its answer. What an administrator does, and what lets
+// heartbeats through to its process, keeps nothing from it, unless it makes answers so late that no new connection
+// comes about.
+func (d *Digest) ToldBy(a *history.Acquisition, since int64) int64 {
+	type hindrance struct{ from, until, again int64 }
+	var all []hindrance
+	t := d.Timeout(a.Session)
+	within := int64(StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack()
+	for _, f := range d.Faults {
+		_, until := f.Effect()
+		passes := f.Passes(t) && f.Delays < dial/2
+		atMost := func(most int64) int64 { return min(until, Later(max(f.Began(), since), most)) }
+		own := f.Hits(d.ServerAt(a.Session, since))
+		switch {
+		case !f.Possible() || !f.silences() || f.Nature.Cause == CauseAdministrator:
+		case f.Hits(a.Process) && passes:
+		case f.Hits(a.Process) && until-f.Began() < d.leastPart(t) && !f.Nature.Lingers:
+			all = append(all, hindrance{from: f.Began(), until: Later(until, int64(HandOff))})
+		case f.Hits(a.Process):
+			all = append(all, hindrance{f.Began(), until, Later(until, within)})
+		case d.OnlyClients(f) || passes && !own && !f.StrikesLeader():
+		case !d.majorityServes(f):
+			all = append(all, hindrance{from: f.Began(), until: until})
+		case f.Cause() == CauseKill && !f.StrikesLeader():
+		case f.Stops() && !own:
+			all = append(all, hindrance{from: f.Began(), until: atMost(10 * t * 2 / 3)})
+		default:
+			all = append(all, hindrance{from: f.Began(), until: atMost(2 * within)})
+		}
+	}
+	for _, e := range d.Hiccups[a.Process] {
+		all = append(all, hindrance{from: e.At - int64(e.Hiccup()), until: e.At})
+	}
+	slices.SortFunc(all, func(a, b hindrance) int { return cmp.Compare(a.from, b.from) })
+	by := Later(since, within)
+	for _, h := range all {
+		if h.from <= by && h.until > since {
+			by = max(h.again, by)
+			if h.again == 0 {
+				by = Later(by, h.until-max(h.from, since))
+			}
+		}
+	}
+	return by
+}
+
+// dial is for how long clients wait for a new connection.
+const dial = time.Second
+
+// keeps is until when a fault that cost a its session kept its process from hearing of that; the beginning of time if
+// it did not strike it, because the client leaves a server without an answer.
+func keeps(f *Fault, a *history.Acquisition) int64 {
+	if f.Hits(a.Process) {
+		return f.Until()
+	}
+	return math.MinInt64
+}
+
+// keptUntil is the same of several silences, and at least the expiry.
+func keptUntil(a *history.Acquisition, chain []silence, expired int64) int64 {
+	until := expired
+	for _, s := range chain {
+		if s.fault == nil {
+			until = max(until, s.until)
+		} else {
+			until = max(until, keeps(s.fault, a))
+		}
+	}
+	return until
+}
+
+// majorityServes reports whether a majority of the servers served during a fault of servers: the record says which they
+// are, and it struck fewer than half of them, with all others that were in force at a time; or somebody was granted or
+// released a lock that he had asked for meanwhile.
+func (d *Digest) majorityServes(f *Fault) bool {
+	if d.ServedThrough(f) != math.MaxInt64 {
+		return true
+	}
+	if d.Facts.Servers == nil || len(d.Facts.Servers.Ensemble) == 0 {
+		return false
+	}
+	struck := map[string]bool{}
+	from, until := f.Effect()
+	for _, g := range d.Faults {
+		if also, over := g.Effect(); g.Possible() && also <= until && over >= from {
+			for _, host := range g.Targets {
+				struck[host] = true
+			}
+		}
+	}
+	n := 0
+	for _, server := range d.Facts.Servers.Ensemble {
+		if struck[server] {
+			n++
+		}
+	}
+	return 2*n < len(d.Facts.Servers.Ensemble)
+}
+
+// ServedThrough is when somebody was granted or released a lock that he had asked the servers for while a fault was in
+// force; the end of time if nobody was. From then on, a server leads that the fault has not struck.
+func (d *Digest) ServedThrough(f *Fault) int64 {
+	return d.servedThrough.Of(f, func() int64 {
+		from, until := f.Effect()
+		served := int64(math.MaxInt64)
+		note := func(asked, done int64) {
+			if asked != history.None && done != history.None && asked >= max(from, f.Verified) && done <= until {
+				served = min(served, done)
+			}
+		}
+		for i := range d.Acquisitions {
+			a := &d.Acquisitions[i]
+			if a.Granted() {
+				note(a.Invoked, a.Returned)
+			}
+			if a.ReleaseOutcome == history.OK {
+				note(a.ReleaseInvoked, a.ReleaseReturned)
+			}
+		}
+		return served
+	})
+}
