@@ -69,7 +69,7 @@ func judgeFairness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 				continue
 			}
 			certain := certainly(d, byReturn[:i], a, far[i])
-			switch x := d.LostUntold(a); {
+			switch x := d.LostUntold(asPassed(byReturn[:i], a)); {
 			case x.Explained():
 				excused += n
 			case x.Unsure():
@@ -178,4 +178,16 @@ func inversion(d *evidence.Digest, before []*history.Acquisition, a *history.Acq
 			placeOf(d, a), a.Lock, n, later, by.Client, placeOf(d, by)),
 		Events: append(d.EventsOf(by), d.EventsOf(a)...),
 	}
+}
+
+// asPassed is a as it would be if it had returned when the first that passed it by did: what cost a its turn came
+// before that. Readers have their turns together, and may be told in any order.
+func asPassed(before []*history.Acquisition, a *history.Acquisition) *history.Acquisition {
+	then := *a
+	for _, b := range before {
+		if b.Token > a.Token && (a.Mode != history.ModeRead || b.Mode != history.ModeRead) {
+			then.Returned = min(then.Returned, b.Returned)
+		}
+	}
+	return &then
 }

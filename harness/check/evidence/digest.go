@@ -49,6 +49,7 @@ type Digest struct {
 	// lastRecorded is the last event of a process before its death; see unrecorded.
 	lastRecorded Memo[death, int64]
 	bySession    once[map[history.SessionID][]*history.Acquisition] // see acquisitionsOf
+	answered     once[map[history.SessionID][]contact]              // see answeredOf
 	idles        once[map[string]Spans]                             // by driver; see idle
 	bound        once[*clockBound]                                  // see [Digest.Clocks]
 	unserved     once[[]Span]                                       // see [Digest.Unserved]

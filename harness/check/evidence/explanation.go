@@ -90,6 +90,8 @@ func (d *Digest) findTaken(older, newer *history.Acquisition) Explanation {
 		return notAttributable("the record lacks the end of a hold")
 	case d.Servers != nil && d.Transactions.Whole():
 		return d.explainByServers(older, newer)
+	case older.Session != 0 && older.Session == newer.Session && d.administeredWithin(older, newer) == nil:
+		return Unexplained(nil, "both are of session %s, which loses nothing to itself", older.Session)
 	case d.overBefore(older) || d.overBefore(newer):
 		return Unexplained(nil, "by the servers' logs one of the sessions had ended before its acquire was called")
 	case older.Token == 0 || newer.Token == 0:
@@ -108,8 +110,8 @@ func (d *Digest) findTaken(older, newer *history.Acquisition) Explanation {
 		}
 		return d.struck(x, older, newer)
 	}
-	if d.Transactions.Whole() && !d.someSessionEnded(older.Invoked, newer.Returned) {
-		return Unexplained(nil, "by the servers' logs no session ended before %s was granted it", newer.Client)
+	if d.Transactions.Whole() && !d.someSessionEnded(older, newer.Returned) {
+		return Unexplained(nil, "by the servers' logs no session of its own ended before %s was granted it", newer.Client)
 	}
 	return d.struck(d.Outage(older, newer.Returned), older, newer)
 }
@@ -123,11 +125,14 @@ func (d *Digest) overBefore(a *history.Acquisition) bool {
 	return end != nil && d.Transactions.Clock.At(end.Time)+d.Transactions.Clock.Err < a.Invoked
 }
 
-// someSessionEnded reports whether any session may have ended between two instants, by the servers' logs.
-func (d *Digest) someSessionEnded(from, until int64) bool {
+// someSessionEnded reports whether a session that is not known to be another client's may have ended between a's call
+// and an instant, by the servers' logs.
+func (d *Digest) someSessionEnded(a *history.Acquisition, until int64) bool {
 	c := d.Transactions.Clock
 	for _, s := range d.Transactions.History.Sessions {
-		if at := c.At(s.ClosedTime); s.Closed != 0 && at+c.Err >= from && at-c.Err <= until {
+		others := d.ClientsOf[history.SessionID(s.ID)]
+		if at := c.At(s.ClosedTime); s.Closed != 0 && at+c.Err >= a.Invoked && at-c.Err <= until &&
+			(len(others) == 0 || others[a.Client]) {
 			return true
 		}
 	}

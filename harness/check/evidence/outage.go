@@ -37,6 +37,9 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 		return d.blame(t, func(f *Fault) bool {
 			_, until := f.Effect()
 			from := f.muffles(t)
+			if !f.Stops() && min(until, at)-max(from, since) >= d.leastPart(t) {
+				until = Later(until, d.BackAt()) // it takes a moment to connect again
+			}
 			return f.silences() && !d.grantedThrough(a.Session, f) && long(from, until, !f.Hits(a.Process)) &&
 				reason(f, max(from, since, a.Invoked))
 		})
@@ -90,9 +93,51 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 	return Unexplained(nil, "no fault explains it")
 }
 
+// A contact is a request of a session that the servers answered, so that the session had not ended in between.
+type contact struct{ asked, answered int64 }
+
+// answeredOf returns the contacts of a session: it was granted a lock, had its place in a queue, or ZooKeeper
+// acknowledged a write of data that are in ZooKeeper. A release is none, because some libraries answer it without asking
+// the servers.
+func (d *Digest) answeredOf(session history.SessionID) []contact {
+	return d.answered.of(func() map[history.SessionID][]contact {
+		all := map[history.SessionID][]contact{}
+		note := func(s history.SessionID, asked, answered int64) {
+			if s != 0 && asked != history.None {
+				all[s] = append(all[s], contact{asked, answered})
+			}
+		}
+		for i := range d.Acquisitions {
+			if a := &d.Acquisitions[i]; a.Granted() {
+				note(a.Session, a.Invoked, a.Returned)
+			}
+		}
+		for _, e := range d.Events.Of(history.OpQueued) {
+			for a := range history.AcquisitionsOf(d.Events, e.Client, e.Lock, e.Acq) {
+				if a.Queued == e.At {
+					note(e.Session, a.Invoked, e.At)
+				}
+			}
+		}
+		if d.Facts.Guard != GuardZKMulti {
+			return all
+		}
+		asked := map[string]int64{} // by client
+		for _, e := range d.Events.Of(history.OpWrite) {
+			switch {
+			case e.Process != HostOf(e.Client):
+			case e.Kind == history.Invoke:
+				asked[e.Client] = e.At
+			case e.Kind == history.OK:
+				note(e.Session, asked[e.Client], e.At)
+			}
+		}
+		return all
+	})[session]
+}
+
 // usedAfter is when a's session was first used after an instant, so that it had not ended by then: it connected again,
-// or was granted another lock that was asked for after the instant. It is [history.None] if the record has neither. A
-// release proves nothing, because some libraries answer it without asking the servers.
+// or had an answer. It is [history.None] if the record has neither.
 func (d *Digest) usedAfter(a *history.Acquisition, at int64) int64 {
 	first := history.None
 	note := func(t int64) {
@@ -108,28 +153,28 @@ func (d *Digest) usedAfter(a *history.Acquisition, at int64) int64 {
 			note(c.At)
 		}
 	}
-	for _, b := range d.acquisitionsOf(a.Session) {
-		if b != a && b.Granted() && b.Invoked > at {
-			note(b.Returned)
+	for _, c := range d.answeredOf(a.Session) {
+		if c.asked > at && c != (contact{a.Invoked, a.Returned}) { // its own grant is what is in question
+			note(c.answered)
 		}
 	}
 	return first
 }
 
-// grantedThrough reports whether a session asked for a lock, and was granted it, while a fault was in force. So the
-// fault did not keep its session from being heard, although it let nothing through where it struck.
+// grantedThrough reports whether a session asked the servers and had its answer while a fault was in force. So the fault
+// did not keep its session from being heard, although it let nothing through where it struck.
 func (d *Digest) grantedThrough(session history.SessionID, f *Fault) bool {
 	_, until := f.Effect()
 	if session == 0 || !f.Certain() || f.Passes(d.Timeout(session)) {
 		return false
 	}
-	return slices.ContainsFunc(d.acquisitionsOf(session), func(a *history.Acquisition) bool {
-		return a.Granted() && a.Invoked > f.Verified+d.Slack() && a.Returned < until
+	return slices.ContainsFunc(d.answeredOf(session), func(c contact) bool {
+		return c.asked > f.Verified+d.Slack() && c.answered < until
 	})
 }
 
 // askedBefore is since when at least the servers have heard of a's session by an instant: it had connected, or asked
-// for a lock that it was granted. Unlike [Digest.heard], it does not rely on when an answer arrived.
+// for what it had an answer to. Unlike [Digest.heard], it does not rely on when an answer arrived.
 func (d *Digest) askedBefore(a *history.Acquisition, at int64) int64 {
 	last := int64(math.MinInt64 / 2)
 	if a.Session == 0 {
@@ -142,9 +187,9 @@ func (d *Digest) askedBefore(a *history.Acquisition, at int64) int64 {
 			}
 		}
 	}
-	for _, b := range d.acquisitionsOf(a.Session) {
-		if b.Granted() && b.Returned <= at {
-			last = max(last, b.Invoked)
+	for _, c := range d.answeredOf(a.Session) {
+		if c.answered <= at {
+			last = max(last, c.asked)
 		}
 	}
 	return last
