@@ -1,7 +1,9 @@
 package effect
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
@@ -305,10 +307,11 @@ func at(d *evidence.Digest, e *history.Event) *history.Acquisition {
 	return nil
 }
 
-// goneBy returns what reports whether the hold of an access had ended at the servers before the access; nil where the
-// servers' transactions do not tell.
+// goneBy returns what reports whether the hold of an access had ended at the servers before the access; nil where
+// nothing tells. Where ZooKeeper keeps the data, it had also ended if the lock had gone on to another client.
 func goneBy(d *evidence.Digest) func(e *history.Event) bool {
-	if !d.Transactions.Whole() || !d.Facts.Exclusive {
+	multi := d.Facts.Guard == evidence.GuardZKMulti
+	if !d.Facts.Exclusive || !d.Transactions.Whole() && !multi {
 		return nil
 	}
 	return func(e *history.Event) bool {
@@ -316,25 +319,64 @@ func goneBy(d *evidence.Digest) func(e *history.Event) bool {
 		if a == nil {
 			return false
 		}
-		at, end := d.EndAtServers(a)
-		return end != nil && e.At > at
+		if d.Transactions.Whole() {
+			if at, end := d.EndAtServers(a); end != nil && e.At > at {
+				return true
+			}
+		}
+		return multi && successor(d, a, e) != nil
 	}
 }
 
+// successor is the first to whom the lock had gone on from a before an access of a's, nil if it is not known that it
+// had: another client was granted it later, and had returned.
+func successor(d *evidence.Digest, a *history.Acquisition, e *history.Event) *history.Acquisition {
+	if a.Mode == history.ModeRead || a.Mode == history.ModePermit {
+		return nil
+	}
+	for _, l := range d.Locks {
+		if l.Lock != a.Lock {
+			continue
+		}
+		after, _ := slices.BinarySearchFunc(l.Grants, a.Returned+1, func(b *history.Acquisition, at int64) int {
+			return cmp.Compare(b.Returned, at)
+		})
+		for _, b := range l.Grants[after:] {
+			if b.Returned >= e.At {
+				break
+			}
+			newer := a.Token == 0 || b.Token == 0 || b.Token > a.Token
+			if b.Client != a.Client && newer && b.Returned+d.Apart(a.Process, b.Process) < e.At {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
 // expiredBy is by when the session of an access had expired, if its client has a lease clock, which runs out before
-// that; [history.None] if it had not, or if the servers' transactions do not tell. A lease clock foresees nothing that
-// somebody else does to a session or a znode.
+// that; [history.None] if it had not, or if nothing tells. Without the servers' transactions, it had when the lock had
+// gone on to another client because of that. A lease clock foresees nothing that somebody else does to a session or a
+// znode.
 func expiredBy(d *evidence.Digest, e *history.Event) int64 {
-	if d.Facts.Guard != evidence.GuardLeaseClock || !d.Transactions.Whole() {
+	if d.Facts.Guard != evidence.GuardLeaseClock {
 		return history.None
 	}
 	a := at(d, e)
 	if a == nil {
 		return history.None
 	}
-	end := d.SessionEnd(a.Session)
-	if end == nil || !d.Transactions.History.Sessions[int64(a.Session)].Expired {
-		return history.None
+	if d.Transactions.Whole() && d.Transactions.History.Sessions[int64(a.Session)] != nil {
+		end := d.SessionEnd(a.Session)
+		if end == nil || !d.Transactions.History.Sessions[int64(a.Session)].Expired {
+			return history.None
+		}
+		return d.Transactions.Clock.At(end.Time) + d.Transactions.Clock.Err
 	}
-	return d.Transactions.Clock.At(end.Time) + d.Transactions.Clock.Err
+	if b := successor(d, a, e); b != nil {
+		if x := d.Taken(a, b); x.Explained() && x.Cause != evidence.CauseAdministrator && x.Cause != evidence.CauseServer {
+			return b.Returned + d.Apart(a.Process, b.Process)
+		}
+	}
+	return history.None
 }
