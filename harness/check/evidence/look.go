@@ -67,14 +67,20 @@ func (u *Unserved) String() string {
 // client, and those in which all servers of an ensemble elsewhere kept writes of the harness waiting. Nothing is
 // demanded of a lock then. They are found once for all checks, which must not change them.
 func (d *Digest) Unserved() []Span {
-	return d.unserved.of(func() []Span {
-		all := d.Events.Looks()
-		var times []Span
-		for _, u := range Unserveds(all) {
+	return d.unserved.of(func() []Span { return d.UnservedFor(func(string) bool { return true }) })
+}
+
+// UnservedFor are those of the times in which all servers did not serve, or one of those that were used.
+func (d *Digest) UnservedFor(used func(server string) bool) []Span {
+	all := d.Events.Looks()
+	var times []Span
+	for _, u := range Unserveds(all) {
+		one := u.Lack == history.ServesNobody || u.Lack == history.NeverCatchesUp
+		if !one || slices.ContainsFunc(u.Servers, used) {
 			times = append(times, Span{d.lastServed(u.Looks[0].At), min(ServedAfter(&u, all), d.End)})
 		}
-		return append(times, d.unanswered()...)
-	})
+	}
+	return append(times, d.unanswered()...)
 }
 
 // unanswered are the times in which each server of an ensemble elsewhere kept a write of the harness waiting for at

@@ -117,7 +117,8 @@ func (d *Digest) majorityServes(f *Fault) bool {
 }
 
 // ServedThrough is when somebody was granted or released a lock that he had asked the servers for while a fault was in
-// force; the end of time if nobody was. From then on, a server leads that the fault has not struck.
+// force, or a znode was created then by their logs, or a look showed that they committed a write; the end of time if
+// there was none of it. From then on, a server leads that the fault has not struck.
 func (d *Digest) ServedThrough(f *Fault) int64 {
 	return d.servedThrough.Of(f, func() int64 {
 		from, until := f.Effect()
@@ -134,6 +135,20 @@ func (d *Digest) ServedThrough(f *Fault) int64 {
 			}
 			if a.ReleaseOutcome == history.OK {
 				note(a.ReleaseInvoked, a.ReleaseReturned)
+			}
+		}
+		if d.Transactions.Whole() {
+			c := d.Transactions.Clock
+			for i := range d.Transactions.History.Lives {
+				at := c.At(d.Transactions.History.Lives[i].Created)
+				note(at-c.Err, at+c.Err)
+			}
+		}
+		for _, look := range d.Events.Looks() {
+			for _, s := range look.Servers {
+				if s.Committed && !f.Hits(s.Server) {
+					note(look.At, look.At)
+				}
 			}
 		}
 		return served

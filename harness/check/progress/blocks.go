@@ -24,6 +24,14 @@ import (
 // more once others have led for long enough. A stall between the two is a doubt.
 func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evidence.Span {
 	blocks := slices.Clone(l.Unserved())
+	if strictly {
+		blocks = l.UnservedFor(func(server string) bool {
+			return slices.ContainsFunc(all, func(a *history.Acquisition) bool {
+				at := l.ServerAt(a.Session, l.over(a))
+				return at == "" || at == server || l.ServerAt(a.Session, a.Invoked) == server
+			})
+		})
+	}
 	timeout := l.LongestTimeout()
 	for _, f := range l.Faults {
 		from, until := l.InForce(f)
@@ -120,7 +128,8 @@ func (l *LivenessJudge) quorumFeels(f *evidence.Fault) bool {
 func (l *LivenessJudge) silenced(a *history.Acquisition) evidence.Spans {
 	var all []evidence.Span
 	for _, f := range l.Faults {
-		if from, until := l.InForce(f); feels(l.Digest, a, f) && !f.Passes(l.LongestTimeout()) {
+		if from, until := l.InForce(f); feels(l.Digest, a, f) && !f.Passes(l.LongestTimeout()) &&
+			!f.Nature.SparesSessions {
 			all = append(all, evidence.Span{From: from, Until: until})
 		}
 	}

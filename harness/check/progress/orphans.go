@@ -152,18 +152,18 @@ func (l *LivenessJudge) orphans(
 				span(a.Invoked, until, znodeChange{allowed: as(a)})
 			}
 		}
-		orphans := func(blocks []evidence.Span) (all []evidence.Finding) {
+		orphans := func(blocks []evidence.Span, across bool) (all []evidence.Finding) {
 			n := len(changes)
 			for _, t := range blocks {
 				span(t.From, t.Until, znodeChange{blocked: 1})
 			}
-			for _, s := range l.excess(changes) {
+			for _, s := range l.excess(changes, across) {
 				all = append(all, l.orphan(lock, kind, session, mine, s.From, s.Until))
 			}
 			changes = changes[:n]
 			return all
 		}
-		sure := orphans(l.clientDisturbances())
+		sure := orphans(l.clientDisturbances(), false)
 		for _, f := range sure {
 			if f.Clients != nil || known {
 				found = append(found, f)
@@ -172,7 +172,11 @@ func (l *LivenessJudge) orphans(
 			}
 		}
 		if len(sure) == 0 && len(users) > 0 {
-			for _, f := range orphans(l.blocks(users, true)) {
+			perhaps := orphans(l.blocks(users, true), false)
+			if len(perhaps) == 0 {
+				perhaps = orphans(l.clientDisturbances(), true)
+			}
+			for _, f := range perhaps {
 				l.unsure = append(l.unsure, f.Text+besideWeak)
 			}
 		}
@@ -180,21 +184,32 @@ func (l *LivenessJudge) orphans(
 	return found
 }
 
-// excess are the times of longer than the bound in which there were more znodes than allowed, and nothing blocked.
-func (l *LivenessJudge) excess(changes []znodeChange) (all []evidence.Span) {
+// excess are the times of longer than the bound in which there were more znodes than allowed, and nothing blocked. A
+// block begins the time anew, or across it the time stops, and is to be twice as long.
+func (l *LivenessJudge) excess(changes []znodeChange, across bool) (all []evidence.Span) {
 	changes = slices.Clone(changes)
 	slices.SortStableFunc(changes, func(a, b znodeChange) int { return cmp.Compare(a.at, b.at) })
+	bound := l.Bound
+	if across {
+		bound *= 2
+	}
 	var now znodeChange
-	began := int64(-1)
+	var began, quiet, last int64
+	counting := false
 	for _, c := range changes {
-		excess := now.znodes > now.allowed && now.blocked == 0
-		if excess && c.at-began > l.Bound {
+		if counting && now.blocked == 0 {
+			quiet += c.at - last
+		}
+		long := counting && quiet > bound
+		if long {
 			all = append(all, evidence.Span{From: began, Until: c.at})
 		}
 		now.znodes, now.allowed, now.blocked = now.znodes+c.znodes, now.allowed+c.allowed, now.blocked+c.blocked
-		if is := now.znodes > now.allowed && now.blocked == 0; !is || !excess || c.at-began > l.Bound {
-			began = c.at
+		counts := now.znodes > now.allowed && (across || now.blocked == 0)
+		if counts && !counting || long {
+			began, quiet = c.at, 0
 		}
+		counting, last = counts, c.at
 	}
 	return all
 }
@@ -349,10 +364,13 @@ func (l *LivenessJudge) overdue(kind evidence.Kind, lane *nodes.Lane, whose func
 			continue
 		}
 		from, until = max(from, a.Invoked), history.Earliest(until, a.Returned, a.Died)
-		quietBeside := func(strictly bool) int64 {
-			return l.longestQuiet(append(l.blocks([]*history.Acquisition{a}, strictly), blocks(a)...), from, until)
+		beside := func(strictly bool) []evidence.Span {
+			return append(l.blocks([]*history.Acquisition{a}, strictly), blocks(a)...)
 		}
-		quiet, strictly := quietBeside(false), quietBeside(true)
+		quiet, strictly := l.longestQuiet(beside(false), from, until), l.longestQuiet(beside(true), from, until)
+		if inAll := until - from - evidence.Merged(beside(false)).Within(from, until); inAll > 2*l.Bound {
+			strictly = max(strictly, inAll) // as of a stall, see demand.across
+		}
 		if max(quiet, strictly) <= l.Bound {
 			continue
 		}

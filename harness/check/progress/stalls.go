@@ -123,12 +123,12 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 		doubt("between faults or standstills, not counting their own time", across)
 	}
 	var several, excessive, reads bool
-	var most int64
+	sizes := map[int64]bool{} // how many permits those wanted who waited for long
 	for _, a := range all {
 		several, excessive = several || l.several[a], excessive || l.excessive(a)
 		reads = reads || a.Mode == history.ModeRead
 		if from, until := l.Waited(a); a.Mode == history.ModePermit && until-from > l.Bound {
-			most = max(most, a.Permits) // who waits for less cannot be in the way for so long
+			sizes[a.Permits] = true // who waits for less cannot be in the way for so long
 		}
 	}
 	as := func(as func(*history.Acquisition) role) demand {
@@ -158,20 +158,22 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 		}))
 	}
 	for _, p := range l.PermitPeriods(lock) {
-		spare := p.Permits - most
-		if most == 0 || spare <= 0 || evidence.Later(p.From, l.Bound) >= p.Until {
-			continue
-		}
-		d := as(func(a *history.Acquisition) role {
-			if a.Mode == history.ModePermit && !l.several[a] {
-				return role{waits: 1, busyHolding: int(a.Permits)}
+		for size := range sizes {
+			spare := p.Permits - size
+			if spare < 0 || spare == 0 && !excessive || evidence.Later(p.From, l.Bound) >= p.Until {
+				continue
 			}
-			return role{busyWaiting: int(spare) + 1, busyHolding: int(spare) + 1}
-		})
-		d.spare = int(spare)
-		d.blocks = append(slices.Clone(d.blocks), evidence.Span{From: math.MinInt64, Until: p.From},
-			evidence.Span{From: p.Until, Until: math.MaxInt64})
-		doubt("while it had permits left", d)
+			d := as(func(a *history.Acquisition) role {
+				if a.Mode == history.ModePermit && !l.several[a] && a.Permits <= size {
+					return role{waits: 1, busyHolding: int(a.Permits)}
+				}
+				return role{busyWaiting: int(spare) + 1, busyHolding: int(max(a.Permits, spare+1))}
+			})
+			d.spare = int(spare)
+			d.blocks = append(slices.Clone(d.blocks), evidence.Span{From: math.MinInt64, Until: p.From},
+				evidence.Span{From: p.Until, Until: math.MaxInt64})
+			doubt("while it had permits left", d)
+		}
 	}
 	return doubts
 }
