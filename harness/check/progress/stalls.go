@@ -70,7 +70,8 @@ func (l *LivenessJudge) withoutStandstills(
 				}
 				return evidence.Merged(append(slices.Clone(l.deaf(b)), stood))
 			}
-			return stood.Lasts() > 0 && !slices.ContainsFunc(l.stallsOf(lock, all, d), again)
+			// It may have had the lock, too, and kept others from it until its session expired.
+			return stood.Lasts() > 0 && (f.Until-f.At <= 2*l.Bound || !slices.ContainsFunc(l.stallsOf(lock, all, d), again))
 		}) {
 			l.unseen = append(l.unseen, f)
 		} else {
