@@ -436,15 +436,33 @@ func disturbs(lock string) func(*Fault) bool {
 
 // disturbed is [Digest.Disturbed] by the faults that count.
 func (d *Digest) disturbed(from, until int64, counts func(*Fault) bool, processes ...string) bool {
-	since := from
+	return d.disturbedSince(from, until, counts, processes...) != math.MaxInt64
+}
+
+// disturbedSince is when the first of what disturbed the processes between two instants had begun; the end of time if
+// nothing did.
+func (d *Digest) disturbedSince(from, until int64, counts func(*Fault) bool, processes ...string) int64 {
+	first, since := int64(math.MaxInt64), from
 	if t := d.LongestTimeout(); t > 0 {
 		since -= t + 2*int64(d.Facts.Tick) + d.Slack()
 	}
-	return slices.ContainsFunc(d.Faults, func(f *Fault) bool {
-		return counts(f) && d.feltBy(f, since, until, processes)
-	}) || slices.ContainsFunc(processes, func(p string) bool {
-		return slices.ContainsFunc(d.Hiccups[p], func(e *history.Event) bool {
-			return e.Hiccup() >= Standstill(d.Facts.Tick) && e.At-int64(e.Hiccup()) <= until && e.At >= since
-		})
-	}) || slices.ContainsFunc(d.Unserved(), func(s Span) bool { return s.From <= until && s.Until >= from })
+	for _, f := range d.Faults {
+		if counts(f) && d.feltBy(f, since, until, processes) {
+			first = min(first, f.Began()-d.Slack())
+		}
+	}
+	for _, p := range processes {
+		for _, e := range d.Hiccups[p] {
+			began := e.At - int64(e.Hiccup())
+			if e.Hiccup() >= Standstill(d.Facts.Tick) && began <= until && e.At >= since {
+				first = min(first, began)
+			}
+		}
+	}
+	for _, s := range d.Unserved() {
+		if s.From <= until && s.Until >= from {
+			first = min(first, s.From)
+		}
+	}
+	return first
 }

@@ -102,15 +102,27 @@ func (d *Digest) GrantedSince(a *history.Acquisition) int64 {
 }
 
 // calmGrant is the earliest instant at which a can have been granted a lock, as [Digest.GrantedSince] has it, where
-// only some faults count.
+// only some faults count. What disturbed its client may have made it begin anew, so it can have been granted as long
+// before that as in calm.
 func (d *Digest) calmGrant(a *history.Acquisition, counts func(*Fault) bool) int64 {
 	t := d.Timeout(a.Session)
-	since := a.Returned - int64(StallBound(time.Duration(t), d.Facts.Tick)) - d.Slack()
-	if !a.Granted() || t == 0 || since <= a.Invoked || d.Driver(a) != "" ||
-		d.disturbed(since, a.Returned, counts, a.Process) || Spans(d.Unconnected[a.Client]).Touches(since, a.Returned) {
+	within := int64(StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack()
+	if !a.Granted() || t == 0 || d.Driver(a) != "" {
 		return a.Invoked
 	}
-	return since
+	for since := a.Returned - within; since > a.Invoked; {
+		first := d.disturbedSince(since, a.Returned, counts, a.Process)
+		for _, s := range d.Unconnected[a.Client] {
+			if s.From <= a.Returned && s.Until >= since {
+				first = min(first, s.From)
+			}
+		}
+		if first >= since {
+			return since
+		}
+		since = first - within
+	}
+	return a.Invoked
 }
 
 // FewestPermits is the lowest number of permits that lock may have had at an instant of [from, until], as far as clocks
