@@ -225,7 +225,7 @@ func strayExits(d *evidence.Digest) []string {
 // killed reports whether a fault that ends processes had struck one when it exited.
 func killed(d *evidence.Digest, exit *history.Event) bool {
 	for _, f := range d.Faults {
-		if f.Cause() == evidence.CauseKill && f.Hits(exit.Process) && f.Began()-d.Slack() <= exit.At &&
+		if f.Possible() && f.Cause() == evidence.CauseKill && f.Hits(exit.Process) && f.Began()-d.Slack() <= exit.At &&
 			exit.At <= evidence.Later(f.Until(), d.Slack()) {
 			return true
 		}

@@ -173,10 +173,11 @@ func risesStrictly(grants []*history.Acquisition) bool {
 }
 
 // keptToken reports whether b is a read that the holder of the write a was granted, in the same session, while it held
-// a: such a read has a's token rightly. A client that knew that it had lost the write had nothing to keep.
+// a, or the same lock once more, as a re-entrant lock grants it: such a hold has a's token rightly. A client that knew
+// that it had lost the write had nothing to keep.
 func keptToken(a, b *history.Acquisition) bool {
 	held := func(t int64) bool { return t == history.None || t >= b.Invoked }
-	return history.Exclusive(a.Mode) && b.Mode == history.ModeRead && a.Client == b.Client && a.Process == b.Process &&
+	return history.Exclusive(a.Mode) && (b.Mode == history.ModeRead || b.Mode == a.Mode) && a.Client == b.Client && a.Process == b.Process &&
 		a.Session == b.Session && a.Returned <= b.Invoked && held(a.ReleaseInvoked) && held(a.Lost)
 }
 

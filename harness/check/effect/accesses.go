@@ -181,9 +181,7 @@ func (x *Effects) accepted(l *LockEffect, e *history.Event) {
 	} else if x.late(l, e) {
 		x.lateAccepted++
 	}
-	if !x.lists {
-		x.staleRead(l, e)
-	}
+	x.staleRead(l, e)
 	x.inSection(l, e)
 	l.fences.Serve(e) // a stale write too, because it bounds reads that are older still
 	if e.Mode != history.ModePermit && !x.lists {

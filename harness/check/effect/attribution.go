@@ -56,7 +56,10 @@ func (x *Effects) tookAway(l *LockEffect, e *history.Event) (all []damage) {
 }
 
 // A writeCount is how many writes under a hold were acknowledged, and of how many its client does not know the outcome.
-type writeCount struct{ settled, unsettled int }
+type writeCount struct {
+	settled, unsettled int
+	open               map[int64]bool // the values of those of unknown outcome
+}
 
 // writesOf counts the writes of the holds that damages are about, by their clients' record.
 func writesOf(d *evidence.Digest, damages []damage) map[loss]writeCount {
@@ -80,11 +83,17 @@ func writesOf(d *evidence.Digest, damages []damage) map[loss]writeCount {
 		switch e.Kind {
 		case history.Invoke:
 			n.unsettled++
+			if n.open == nil {
+				n.open = map[int64]bool{}
+			}
+			n.open[e.Access().Value] = true
 		case history.OK:
 			n.unsettled--
 			n.settled++
+			delete(n.open, e.Access().Value)
 		case history.Fail:
 			n.unsettled--
+			delete(n.open, e.Access().Value)
 		}
 		counts[of] = n
 	}
@@ -142,7 +151,8 @@ func attribute(d *evidence.Digest, x *Effects) (bad, open int64, unplanned bool)
 		unlearned := of(m.e).unsettled > 0 || m.lost == 0 && of(m.by).unsettled > 0
 		countDamage(x.harms, why, m, of(m.by).settled > 0)
 		switch {
-		case m.lost > 0 && of(m.by).settled == 0: // what it took away was acknowledged to nobody
+		case m.lost > 0 && of(m.by).settled == 0, // what it took away was acknowledged to nobody
+			m.lost == 1 && of(m.by).open[m.by.Access().Value]:
 		case why.Cause == evidence.CauseSlowClient:
 			unplanned = true
 		case why.Explained():

@@ -119,7 +119,8 @@ func (x *Effects) together() {
 		first := map[*history.Acquisition]*history.Event{}
 		for i, u := range uses {
 			by := &history.Acquisition{Claimant: &history.Claimant{Client: u.first.Client, Mode: u.first.Mode}, N: u.first.Acq}
-			holds[i], first[by] = evidence.Hold{From: u.first.At, Until: u.last, By: by}, u.first
+			// A use of one access takes a moment too.
+			holds[i], first[by] = evidence.Hold{From: u.first.At, Until: max(u.last, u.first.At+1), By: by}, u.first
 		}
 		evidence.EachOverlap(holds, func(a, b *evidence.Hold) {
 			x.shared++

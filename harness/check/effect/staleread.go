@@ -5,7 +5,8 @@ import (
 	"locklab/harness/history"
 )
 
-// staleRead looks at an accepted read of a counter, which holders of permits need not protect. The resource serves one
+// staleRead looks at an accepted read of a counter, or of the last element of a list, which holders of permits need not
+// protect. The resource serves one
 // access after the other, so by its own record a read sees the newest write. One that sees another is the resource's
 // fault, whoever reads: no overlap of holds explains it.
 func (x *Effects) staleRead(l *LockEffect, e *history.Event) {

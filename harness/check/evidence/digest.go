@@ -136,6 +136,11 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 	}
 	d.permits = permitCounts(events, int64(facts.Permits))
 	d.Faults = faultsOf(events, &facts)
+	for _, f := range d.Faults {
+		if f.Injected == history.None && d.Final != nil && d.Final.Kind == history.OK && d.Final.Leftovers() == "" {
+			f.final = d.Final.At
+		}
+	}
 	for _, grants := range history.Grants(events) {
 		d.Locks = append(d.Locks, LockGrants{grants[0].Lock, grants})
 	}

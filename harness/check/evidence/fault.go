@@ -20,6 +20,7 @@ type Fault struct {
 	session history.SessionID // the one it was done to, if that is recorded
 	Detail  string
 	done    string // what it was done to, beside hosts
+	final   int64  // when everything was healed, for one of which it is not known whether it took effect; else 0
 	// Unsupported says that the machine could not do it.
 	Unsupported bool
 	// Missed says that there was nothing that it could strike.
@@ -135,12 +136,15 @@ func (f *Fault) NeverHappened() int64 {
 // Hits reports whether host was among those that the fault struck.
 func (f *Fault) Hits(host string) bool { return host != "" && slices.Contains(f.Targets, host) }
 
-// Until is when the fault was over: when it was healed, or never.
+// Until is when the fault was over: when it was healed, or everything was after an injection that failed, or never.
 func (f *Fault) Until() int64 {
-	if f.Healed == history.None {
-		return math.MaxInt64
+	switch {
+	case f.Healed != history.None:
+		return f.Healed
+	case f.final != 0:
+		return f.final
 	}
-	return f.Healed
+	return math.MaxInt64
 }
 
 // Effect is from when to when f did harm, as far as is known.

@@ -38,8 +38,8 @@ type handedOver struct {
 func (h *handedOver) after() int64 { return max(0, h.granted-h.confirmed) }
 
 // ordinary appends a lock's hand-offs of the measured window that nothing can have delayed: the lock was released with
-// success, a client was waiting for it when that was called and until the next grant, no fault was in force, and
-// neither a fault nor an acquisition that ended otherwise than cleanly can have left a znode behind that the servers
+// success, a client was waiting for it when that was called and until the next grant, no fault was in force, the servers
+// served, and neither a fault nor an acquisition that ended otherwise than cleanly can have left a znode behind that the servers
 // had to expire.
 func (l *LivenessJudge) ordinary(found []handedOver, all, grants []*history.Acquisition) []handedOver {
 	until := history.Earliest(l.Stop, l.Closed, l.Drain)
@@ -47,13 +47,14 @@ func (l *LivenessJudge) ordinary(found []handedOver, all, grants []*history.Acqu
 		return found
 	}
 	waits := newWaits(all, l)
-	unclean := l.uncleanEnds(all)
+	unclean, unserved := l.uncleanEnds(all), evidence.Merged(slices.Clone(l.Unserved()))
 	found = slices.Grow(found, len(grants))
 	released, confirmed := int64(math.MinInt64), int64(math.MinInt64) // of all holds so far
 	for _, a := range grants {
 		h := handedOver{called: released, confirmed: confirmed, granted: a.Returned, to: a}
 		if h.called >= l.Measure && h.granted <= until && h.called < h.granted &&
-			waits.throughout(h.called, h.granted) && !unclean.Touches(h.called, h.granted) {
+			waits.throughout(h.called, h.granted) && !unclean.Touches(h.called, h.granted) &&
+			!unserved.Touches(h.called, h.granted) {
 			found = append(found, h)
 		}
 		released = max(released, l.BelievedUntil(a))
@@ -349,8 +350,12 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 		f.Clients, f.Tokens = append(f.Clients, first.Client), append(f.Tokens, first.Token)
 		f.Events = append(f.Events, l.EventsOf(first)...)
 		l.blameServer(&f)
-		if l.MayHaveExpired(a, first.Returned) {
+		switch {
+		case l.MayHaveExpired(a, first.Returned):
 			l.unseen = append(l.unseen, f)
+			continue
+		case evidence.Spans(l.Unconnected[a.Client]).Touches(a.Invoked, first.Returned):
+			l.unsure = append(l.unsure, f.Text+", and it had no connection to the servers for a time")
 			continue
 		}
 		found = append(found, f)

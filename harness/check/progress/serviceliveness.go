@@ -30,7 +30,7 @@ func judgeServiceLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdi
 	var doubts []string
 	seen := d.Events.Looks()
 	for _, u := range evidence.Unserveds(seen) {
-		if quiet := serviceQuiet(d, u.Looks[0].At, u.Last().At); quiet < int64(u.Lack.Bound()) {
+		if quiet := serviceQuiet(d, u.Looks[0].At, u.Last().At, false); quiet < int64(u.Lack.Bound()) {
 			if d.EndedUnserved || u.Last().At == seen[len(seen)-1].At {
 				doubts = append(doubts, fmt.Sprintf("%s; that is too short to tell, because only %s of it count", &u,
 					evidence.Length(quiet)))
@@ -50,11 +50,14 @@ func judgeServiceLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdi
 		v.Count++
 		v.Findings = append(v.Findings, f)
 	}
+	perhaps := unservedInAll(d, seen)
 	unconfirmed := d.Final != nil && d.Final.Kind != history.OK
 	served := len(seen) > 0 && seen[len(seen)-1].Serves()
 	switch {
 	case v.Count > 0:
 		v.Setf(evidence.Fail, "%s", v.Findings[0].Text)
+	case perhaps != "":
+		v.Setf(evidence.Unknown, "%s", strings.Join(append(doubts, perhaps), "; "))
 	case unconfirmed:
 		doubts = append(doubts, "not everything was healed in the end: "+d.Final.Leftovers())
 		v.Setf(evidence.Unknown, "%s", strings.Join(doubts, "; "))
@@ -76,11 +79,40 @@ func judgeServiceLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdi
 	return v
 }
 
+// unservedInAll says where servers lacked service at each look for as long as the longest bound, though in one way and
+// then in another, or beside faults that let heartbeats through; "" if nowhere.
+func unservedInAll(d *evidence.Digest, seen []history.Look) string {
+	first := -1
+	for i := 0; i <= len(seen); i++ {
+		lacks := false
+		if i < len(seen) {
+			lack, _ := seen[i].Lack()
+			lacks = lack != ""
+		}
+		switch {
+		case lacks && first < 0:
+			first = i
+		case !lacks && first >= 0:
+			from, until := seen[first].At, seen[i-1].At
+			if serviceQuiet(d, from, until, true) >= int64(history.Leaderless.Bound()) {
+				return fmt.Sprintf("servers lacked service at each look from %s to %s, in one way or another, or beside faults "+
+					"that need not have been the cause", evidence.Seconds(from), evidence.Seconds(until))
+			}
+			first = -1
+		}
+	}
+	return ""
+}
+
 // serviceQuiet is how much of the time between two instants no fault of a server was in force and no process stood
-// still. A fault counts from its request to its heal, because what the servers do afterwards is in question here.
-func serviceQuiet(d *evidence.Digest, from, until int64) int64 {
+// still. A fault counts from its request to its heal, because what the servers do afterwards is in question here;
+// strictly, none counts that lets heartbeats through.
+func serviceQuiet(d *evidence.Digest, from, until int64, strictly bool) int64 {
 	disturbed := d.Stillness(evidence.Standstill(d.Facts.Tick))
 	for _, f := range serverFaults(d) {
+		if strictly && f.Passes(d.LongestTimeout()) {
+			continue
+		}
 		end := f.Healed
 		switch known := f.NeverHappened(); {
 		case end != history.None:
