@@ -24,7 +24,7 @@ var assumptionsCheck = evidence.Check{
 func judgeAssumptions(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	var reasons []string
 	for _, part := range [...]func(*evidence.Digest) []string{incomplete, idle, idleFaults,
-		strayExits, neverWorked, garbled, (*evidence.Digest).Unplaced, (*evidence.Digest).OneClock} {
+		strayExits, neverWorked, garbled, unplaced, (*evidence.Digest).OneClock} {
 		reasons = append(reasons, part(d)...)
 	}
 	v := evidence.Verdict{Result: evidence.Pass, Summary: "the run reached what it set out to test",
@@ -273,4 +273,16 @@ func firstReason(d *evidence.Digest, op history.Op) string {
 		}
 	}
 	return ""
+}
+
+// unplaced says which hosts' clocks leave too much open.
+func unplaced(d *evidence.Digest) []string {
+	reasons := d.Events.Clocks().Broken()
+	for _, u := range d.Events.Clocks().Uncertain() {
+		if u.Err > evidence.Stepped {
+			reasons = append(reasons, fmt.Sprintf("the clock of %s is placed only within %s, and nothing is proved by more "+
+				"than %s", strings.Join(u.Hosts, ", "), evidence.Millis(u.Err), evidence.Millis(evidence.Stepped)))
+		}
+	}
+	return reasons
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"locklab/ensembles/txnlog"
+	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
@@ -33,7 +35,7 @@ var beliefExclusionCheck = evidence.Check{
 // Permits and other modes of one lock are judged apart. So are the locks that one acquisition takes together, because
 // each of them is held, lost and released by itself.
 func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
-	b := belief{Digest: d, harms: evidence.Harms{}, crowd: map[effect.HandOver]bool{}}
+	b := belief{Digest: d, harms: evidence.Harms{}, crowd: map[effect.HandOver]bool{}, slots: slotsOf(d)}
 	var doubts string
 	for _, l := range d.Locks {
 		var holds, permits []evidence.Hold
@@ -107,6 +109,7 @@ type belief struct {
 	worst                              string // the longest overlap in words
 	bad, good                          []evidence.Finding
 	harms                              evidence.Harms
+	slots                              slots
 	crowd                              map[effect.HandOver]bool // pairs of holds of too many permits
 }
 
@@ -126,7 +129,7 @@ func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
 	if !b.Facts.Exclusive {
 		return false
 	}
-	if b.Apart(older.Process, newer.Process) > 0 && b.HandedOver(older, newer) {
+	if b.Apart(older.Process, newer.Process) > 0 && handedOver(b.Digest, older, newer) {
 		return true
 	}
 	why := b.Taken(older, newer)
@@ -148,7 +151,7 @@ func (b *belief) excess(older, newer *evidence.Hold, from, until, taken, limit i
 // inSlots looks for clients that believed that they held one slot of a semaphore, though the service had not taken it
 // from the first of them. Their permits may be no more than there are all the same.
 func (b *belief) inSlots(grants []*history.Acquisition) {
-	slots := b.BySlot(grants)
+	slots := b.slots.grants(grants)
 	for _, slot := range evidence.SortedKeys(slots) {
 		var holds []evidence.Hold
 		for _, a := range slots[slot] {
@@ -313,7 +316,7 @@ func (b *belief) summary() string {
 
 // uncertain notes a pair of holds that may have overlapped, or not, because of the clocks of their hosts.
 func (b *belief) uncertain(older, newer *history.Acquisition, by int64) {
-	if b.HandedOver(older, newer) || b.HandedOver(newer, older) {
+	if handedOver(b.Digest, older, newer) || handedOver(b.Digest, newer, older) {
 		return
 	}
 	b.within = max(b.within, by)
@@ -361,4 +364,20 @@ func (b *belief) open() string {
 	}
 	return fmt.Sprintf("%s of holds may have overlapped, or not, because the clocks of their hosts are only known to %s",
 		evidence.Count(b.perhaps+b.leftOut, "pair", "pairs"), evidence.Millis(b.within))
+}
+
+// handedOver reports whether older had called release before newer's acquire returned, whatever their clocks show: by
+// the servers' transactions, older's own session deleted its znode, in a release that succeeded, before newer's became
+// eligible.
+func handedOver(d *evidence.Digest, older, newer *history.Acquisition) bool {
+	if d.Servers == nil || !d.Transactions.Whole() || older.ReleaseInvoked == history.None || !evidence.EndedCleanly(older) {
+		return false
+	}
+	o, n := d.Servers.Proof(older), d.Servers.Proof(newer)
+	if o.Answer != nodes.Witnessed || n.Answer != nodes.Witnessed {
+		return false
+	}
+	end := o.End()
+	from, _ := n.From()
+	return end != nil && end.Cause != txnlog.CloseSession && end.By == int64(older.Session) && end.Zxid <= from
 }

@@ -3,16 +3,17 @@ package check
 import (
 	"slices"
 
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 )
 
 // A Report is everything that Run found.
 type Report struct {
-	Verdict  evidence.Result        `json:"verdict"` // of all checks together
-	Checks   []evidence.Verdict     `json:"checks"`  // in a fixed order
-	Safety   evidence.Safety        `json:"safety"`
-	Faults   []evidence.FaultRecord `json:"faults"` // in order of injection, those never injected last
-	Warnings []string               `json:"warnings"`
+	Verdict  evidence.Result      `json:"verdict"` // of all checks together
+	Checks   []evidence.Verdict   `json:"checks"`  // in a fixed order
+	Safety   evidence.Safety      `json:"safety"`
+	Faults   []effect.FaultRecord `json:"faults"` // in order of injection, those never injected last
+	Warnings []string             `json:"warnings"`
 
 	// Sometimes says how often the conditions were met that the scenario names.
 	Sometimes []evidence.ConditionCount `json:"sometimes"`
@@ -21,7 +22,7 @@ type Report struct {
 	Resolved []Resolution `json:"resolved,omitempty"`
 
 	// Held says what the servers granted, for pictures; nil if their logs were not read.
-	ServerHolds *evidence.ServerHolds `json:"-"`
+	ServerHolds *ServerHolds `json:"-"`
 }
 
 // Overall is the run's result: Pass if every check came out as expected.

@@ -15,7 +15,7 @@ import (
 // Run judges a merged history, which must be sorted by time. It changes neither argument, never fails and never
 // panics: what it cannot judge is unknown.
 func Run(events *history.Log, facts evidence.Facts) Report {
-	r := Report{Warnings: []string{}, Faults: []evidence.FaultRecord{}, Sometimes: []evidence.ConditionCount{}}
+	r := Report{Warnings: []string{}, Faults: []effect.FaultRecord{}, Sometimes: []evidence.ConditionCount{}}
 	d, err := evidence.Safely(func() *evidence.Digest { return evidence.NewDigest(events, facts) })
 	if all := All(); err == nil {
 		r.judge(d, all)
@@ -41,10 +41,10 @@ func Run(events *history.Log, facts evidence.Facts) Report {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("no check ran: %v", err))
 	} else {
 		r.Warnings = append(r.Warnings, remarks(d)...)
-		r.Faults = d.FaultRecords()
+		r.Faults = effect.FaultRecords(d)
 		effect.AddHarms(d, r.Faults, r.Check(evidence.BeliefExclusion), r.Check(evidence.Effect))
 		r.Sometimes = append(r.Sometimes, d.Conditions...)
-		r.ServerHolds = d.ServerHolds()
+		r.ServerHolds = serverHolds(d)
 		r.Resolved = resolutions(d)
 	}
 	r.Verdict = r.Overall()

@@ -46,6 +46,7 @@ func judgeTokens(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		return evidence.Verdict{Result: evidence.NotApplicable, Summary: "the recipe has no tokens"}
 	}
 	t := tokenOrder{Digest: d}
+	bySlot := slotsOf(d)
 	var late int64
 	others := false
 	for _, l := range d.Locks {
@@ -54,7 +55,7 @@ func judgeTokens(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		grants := withTokens(l.Grants, returnedAt)
 		t.judge(grants, false)
 		t.grants += int64(len(grants))
-		slots := d.BySlot(l.Grants)
+		slots := bySlot.grants(l.Grants)
 		for _, slot := range evidence.SortedKeys(slots) {
 			t.judge(slots[slot], true)
 			t.grants += int64(len(slots[slot]))

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"locklab/ensembles"
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/fail"
 	"locklab/harness/judge"
@@ -72,7 +73,7 @@ func (l *dangerLab) run(ctx context.Context, job Job) (judge.Outcome, error) {
 			harm.Overlaps = 3
 		}
 		length := int64(s.Fault.For.Timeouts * 1e9)
-		r.Faults = append(r.Faults, evidence.FaultRecord{ID: s.ID, InjectedNs: new(int64), HealedNs: &length, Verified: true,
+		r.Faults = append(r.Faults, effect.FaultRecord{ID: s.ID, InjectedNs: new(int64), HealedNs: &length, Verified: true,
 			HealVerified: true, Harm: harm})
 	}
 	if err := rundir.WriteJSON(filepath.Join(job.Dir, rundir.ResultFile), r); err != nil {
@@ -206,19 +207,19 @@ func TestDangerLeavesOutWhatIsNoTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(ns int64) *int64 { return &ns }
-	good := evidence.FaultRecord{ID: "f1", InjectedNs: at(1e9), HealedNs: at(1.5e9), Verified: true,
+	good := effect.FaultRecord{ID: "f1", InjectedNs: at(1e9), HealedNs: at(1.5e9), Verified: true,
 		Harm: &evidence.Harm{}}
-	for want, change := range map[string]func(*evidence.FaultRecord){
-		"":              func(*evidence.FaultRecord) {},
-		leftNotReached:  func(f *evidence.FaultRecord) { f.InjectedNs = nil },
-		leftUnverified:  func(f *evidence.FaultRecord) { f.Verified = false },
-		leftUnjudged:    func(f *evidence.FaultRecord) { f.Harm = nil },
-		leftUnsure:      func(f *evidence.FaultRecord) { f.Harm = &evidence.Harm{Unsure: 1} },
-		leftOtherLength: func(f *evidence.FaultRecord) { f.HealedNs = at(1.6e9) },
+	for want, change := range map[string]func(*effect.FaultRecord){
+		"":              func(*effect.FaultRecord) {},
+		leftNotReached:  func(f *effect.FaultRecord) { f.InjectedNs = nil },
+		leftUnverified:  func(f *effect.FaultRecord) { f.Verified = false },
+		leftUnjudged:    func(f *effect.FaultRecord) { f.Harm = nil },
+		leftUnsure:      func(f *effect.FaultRecord) { f.Harm = &evidence.Harm{Unsure: 1} },
+		leftOtherLength: func(f *effect.FaultRecord) { f.HealedNs = at(1.6e9) },
 	} {
 		f := good
 		change(&f)
-		if got := p.trialsOf(c, sc, &result.Result{Faults: []evidence.FaultRecord{f}})[0]; got.LeftOut != want {
+		if got := p.trialsOf(c, sc, &result.Result{Faults: []effect.FaultRecord{f}})[0]; got.LeftOut != want {
 			t.Errorf("%+v is left out for %q, want %q", f, got.LeftOut, want)
 		}
 	}
@@ -333,7 +334,7 @@ func TestDangerPanelsKnowTheirRuns(t *testing.T) {
 // A server that is cut off strikes each holder that is connected to it, and a slow link counts by its delay.
 func TestDangerTrialsOfPanels(t *testing.T) {
 	at := func(ns int64) *int64 { return &ns }
-	run := func(panel string, healed int64, r evidence.FaultRecord) []danger.Trial {
+	run := func(panel string, healed int64, r effect.FaultRecord) []danger.Trial {
 		p := smallDanger(t)
 		p.Panels = []string{panel}
 		c := p.curves()[0]
@@ -342,20 +343,20 @@ func TestDangerTrialsOfPanels(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.ID, r.InjectedNs, r.HealedNs, r.Verified, r.Harm = "f1", at(1e9), at(healed), true, &evidence.Harm{Overlaps: 1}
-		return p.trialsOf(c, sc, &result.Result{Faults: []evidence.FaultRecord{r}})
+		return p.trialsOf(c, sc, &result.Result{Faults: []effect.FaultRecord{r}})
 	}
-	all := run(PanelIsolated, 1.5e9, evidence.FaultRecord{Holders: []evidence.HolderHarm{{Client: "c1/0"},
+	all := run(PanelIsolated, 1.5e9, effect.FaultRecord{Holders: []effect.HolderHarm{{Client: "c1/0"},
 		{Client: "c2/0", Harm: evidence.Harm{Overlaps: 1}}, {Client: "c3/0", Harm: evidence.Harm{Unsure: 1}}}})
 	if len(all) != 3 || all[0].Believed || !all[1].Believed || all[2].LeftOut != leftUnsure || all[0].Dose != 0.5 {
 		t.Errorf("three holders were struck: %+v", all)
 	}
-	if all := run(PanelIsolated, 1.5e9, evidence.FaultRecord{}); len(all) != 0 {
+	if all := run(PanelIsolated, 1.5e9, effect.FaultRecord{}); len(all) != 0 {
 		t.Errorf("nobody held a lock: %+v", all)
 	}
-	if all := run(PanelSlow, 8e9, evidence.FaultRecord{}); len(all) != 1 || all[0].Dose != 0.5 || !all[0].Believed {
+	if all := run(PanelSlow, 8e9, effect.FaultRecord{}); len(all) != 1 || all[0].Dose != 0.5 || !all[0].Believed {
 		t.Errorf("the link was slow: %+v", all)
 	}
-	if all := run(PanelCut, 1.6e9, evidence.FaultRecord{}); len(all) != 1 || all[0].LeftOut != leftOtherLength {
+	if all := run(PanelCut, 1.6e9, effect.FaultRecord{}); len(all) != 1 || all[0].LeftOut != leftOtherLength {
 		t.Errorf("the cut was too long: %+v", all)
 	}
 }

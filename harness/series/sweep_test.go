@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
 	"locklab/harness/run"
@@ -331,7 +332,7 @@ func capacityOf(most float64) func(sc *scenario.Scenario) result.Result {
 			Throughput:    result.Throughput{OfferedPerS: &rate, AcquiredPerS: &done, Dropped: &dropped},
 		}
 		for range sc.Faults {
-			r.Faults = append(r.Faults, evidence.FaultRecord{Verified: true})
+			r.Faults = append(r.Faults, effect.FaultRecord{Verified: true})
 		}
 		line := result.ThresholdLine{Expr: sc.Thresholds[0].String(), Verdict: evidence.Pass}
 		if rate > most {
@@ -568,7 +569,7 @@ func TestLossDecides(t *testing.T) {
 func TestRecovery(t *testing.T) {
 	loss := result.Loss{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: slices.Repeat([]int64{100}, 36),
 		Lost: make([]int64, 36)}
-	r := result.Result{Faults: []evidence.FaultRecord{{Verified: true}},
+	r := result.Result{Faults: []effect.FaultRecord{{Verified: true}},
 		Checks: []result.CheckLine{{Name: "liveness", Outcome: evidence.Unknown}}, // a server was away
 		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(100.0),
 			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: evidence.Fail}},
@@ -594,7 +595,7 @@ func TestRecovery(t *testing.T) {
 func TestWindowWithOneServerAway(t *testing.T) {
 	loss := result.Loss{Expr: "acquire.p99 < 20ms", Goal: 0.01, Due: slices.Repeat([]int64{100}, 32),
 		Lost: make([]int64, 32)}
-	r := result.Result{Faults: []evidence.FaultRecord{{Verified: true}},
+	r := result.Result{Faults: []effect.FaultRecord{{Verified: true}},
 		Throughput: result.Throughput{OfferedPerS: new(100.0), AcquiredPerS: new(90.0),
 			Dropped: new(int64)}, Thresholds: []result.ThresholdLine{{Expr: loss.Expr, Verdict: evidence.Fail}},
 		Losses: []result.Loss{loss}}

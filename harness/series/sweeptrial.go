@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/chaos"
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/run"
 	"locklab/harness/scenario"
@@ -183,7 +184,7 @@ func (j *judgement) disturbedUntil() int {
 
 // struck reports whether the search's own fault was seen to take effect.
 func (j *judgement) struck() bool {
-	return slices.ContainsFunc(j.r.Faults, func(f evidence.FaultRecord) bool { return f.Verified })
+	return slices.ContainsFunc(j.r.Faults, func(f effect.FaultRecord) bool { return f.Verified })
 }
 
 // outcome returns why the window is bad, or does not count.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/harness/check"
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/reports/internal/synth"
@@ -20,7 +21,7 @@ func overlapBy(a, b string, token int64, cause, fault string) evidence.Finding {
 }
 
 func TestHeadline(t *testing.T) {
-	pause := evidence.FaultRecord{ID: "f1", Kind: "pause", Target: "c1", InjectedNs: new(int64(1e9)),
+	pause := effect.FaultRecord{ID: "f1", Kind: "pause", Target: "c1", InjectedNs: new(int64(1e9)),
 		HealedNs: new(int64(7e9)), Verified: true}
 	clean := evidence.Safety{Overlaps: new(int64(0)), OverlapsUnexplained: new(int64(0)), MaxOverlapNs: new(int64(0)),
 		LostUpdates: new(int64(0)), StaleAccepted: new(int64(0)), StaleRejected: new(int64(0))}
@@ -32,14 +33,14 @@ func TestHeadline(t *testing.T) {
 		acquired int64
 		partial  bool
 		safety   evidence.Safety
-		faults   []evidence.FaultRecord
+		faults   []effect.FaultRecord
 		verdict  evidence.Result
 		checks   []evidence.Verdict
 		want     string
 	}{
 		{name: "clean", acquired: 18204, safety: clean, verdict: evidence.Pass,
 			want: "No two clients believed they held the lock at once in 18,204 acquisitions."},
-		{name: "the demonstration", acquired: 30, safety: one, faults: []evidence.FaultRecord{pause}, verdict: evidence.Pass,
+		{name: "the demonstration", acquired: 30, safety: one, faults: []effect.FaultRecord{pause}, verdict: evidence.Pass,
 			checks: []evidence.Verdict{{Name: evidence.BeliefExclusion,
 				Findings: []evidence.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
 			want: "Two clients believed they held the lock at once for 3.1 s after one was paused longer than its " +
@@ -66,12 +67,12 @@ func TestHeadline(t *testing.T) {
 			want: "Two clients believed they held the lock at once for 3.1 s. The resource accepted one outdated access, and " +
 				"3 updates were lost, 2 of them of other clients."},
 		{name: "a server was paused, not the holder", acquired: 30, safety: one, verdict: evidence.Pass,
-			faults: []evidence.FaultRecord{{ID: "f1", Kind: "pause", Target: "zk1", InjectedNs: new(int64(1e9)),
+			faults: []effect.FaultRecord{{ID: "f1", Kind: "pause", Target: "zk1", InjectedNs: new(int64(1e9)),
 				HealedNs: new(int64(7e9))}},
 			checks: []evidence.Verdict{{Name: evidence.BeliefExclusion,
 				Findings: []evidence.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}}},
 			want: "Two clients believed they held the lock at once for 3.1 s after zk1 was paused. One update was lost."},
-		{name: "one hold against many", acquired: 30, faults: []evidence.FaultRecord{pause}, verdict: evidence.Pass,
+		{name: "one hold against many", acquired: 30, faults: []effect.FaultRecord{pause}, verdict: evidence.Pass,
 			safety: with(one, func(s *evidence.Safety) {
 				s.Overlaps = new(int64(2))
 				s.LostUpdates = new(int64(0))
@@ -82,7 +83,7 @@ func TestHeadline(t *testing.T) {
 			want: "One client believed it still held the lock while others got it 2 times in turn, for 3.1 s in all, after " +
 				"it was paused longer than its session timeout. " +
 				"The resource refused one outdated access, and no update was lost."},
-		{name: "two holds of one client against many", acquired: 30, faults: []evidence.FaultRecord{pause},
+		{name: "two holds of one client against many", acquired: 30, faults: []effect.FaultRecord{pause},
 			verdict: evidence.Pass,
 			safety: with(one, func(s *evidence.Safety) {
 				s.Overlaps = new(int64(3))
@@ -96,7 +97,7 @@ func TestHeadline(t *testing.T) {
 				"3.1 s in all, each time after it was paused longer than its session timeout. The resource accepted 2 outdated " +
 				"accesses, writes that were invoked before their client learned of the loss, and 3 updates of other clients " +
 				"were lost."},
-		{name: "more overlaps than findings: no cause is claimed", acquired: 5000, faults: []evidence.FaultRecord{pause},
+		{name: "more overlaps than findings: no cause is claimed", acquired: 5000, faults: []effect.FaultRecord{pause},
 			verdict: evidence.Fail,
 			safety:  with(one, func(s *evidence.Safety) { s.Overlaps = new(int64(900)); s.OverlapsUnexplained = new(int64(3)) }),
 			checks: []evidence.Verdict{{Name: evidence.BeliefExclusion, Expected: evidence.ExpectPass, Result: evidence.Fail,
@@ -105,7 +106,7 @@ func TestHeadline(t *testing.T) {
 			want: "Two clients believed they held the lock at once, 900 times and for up to 3.1 s. One update was lost. No " +
 				"fault explains 3 of them: that is a bug in the lock or in the servers."},
 		{name: "damage that no fault explains, beside some that one does", acquired: 30, safety: one,
-			faults: []evidence.FaultRecord{pause}, verdict: evidence.Fail,
+			faults: []effect.FaultRecord{pause}, verdict: evidence.Fail,
 			checks: []evidence.Verdict{{Name: evidence.BeliefExclusion,
 				Findings: []evidence.Finding{overlapBy("c1/1", "c2/1", 5, "pause", "f1")}},
 				{Name: evidence.Effect, Result: evidence.Fail, Violation: true, Findings: []evidence.Finding{

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"locklab/harness/check/evidence"
+	"locklab/harness/check/effect"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -54,7 +54,7 @@ func TestVoid(t *testing.T) {
 		{"a client that died", quantity(clientDeaths, 1), "one client process ended by itself"},
 		{"a client that stood still", quantity(standstillExpiries, 3),
 			"3 sessions expired while the client process stood still"},
-		{"faults", func(r *Result) { late(11 * ms)(r); r.Faults = []evidence.FaultRecord{{}} }, ""},
+		{"faults", func(r *Result) { late(11 * ms)(r); r.Faults = []effect.FaultRecord{{}} }, ""},
 	} {
 		r := &Result{Quantities: map[string]*float64{}, Thresholds: []ThresholdLine{{Expr: "dropped == 0"},
 			{Expr: "acquire.p99 < 100ms"}, {Expr: "acquire.max < 1s"}, {Expr: "hold.p50 > 1ms"}}}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/harness/check"
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
@@ -87,8 +88,8 @@ type Result struct {
 	Quantities map[string]*float64 `json:"quantities,omitempty"`
 	// ResidentPerClient is the memory of the client processes at the end of the window, in bytes, divided by the
 	// clients.
-	ResidentPerClient *int64                 `json:"resident_bytes_per_client"`
-	Faults            []evidence.FaultRecord `json:"faults"`
+	ResidentPerClient *int64               `json:"resident_bytes_per_client"`
+	Faults            []effect.FaultRecord `json:"faults"`
 	// Failovers are what faults did to the handing out of locks; left out if no fault could do anything to it.
 	Failovers []Failover `json:"failovers,omitempty"`
 	// Clocks says how closely the clocks of hosts on other machines were placed on the run's; it is left out where all

@@ -9,6 +9,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/harness/check"
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
@@ -37,7 +38,7 @@ func NewInput(run *rundir.Run, rep check.Report) Input {
 		Checks:   []CheckLine{}, Thresholds: []ThresholdLine{},
 		Safety:    rep.Safety,
 		Sometimes: append([]evidence.ConditionCount{}, rep.Sometimes...),
-		Faults:    append([]evidence.FaultRecord{}, rep.Faults...),
+		Faults:    append([]effect.FaultRecord{}, rep.Faults...),
 		Clocks:    events.Clocks().Uncertain(),
 		LengthNs:  events.End(),
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/reports/result"
 )
@@ -45,7 +46,7 @@ func failoverInput() Input {
 				Setting: Setting{Clients: 8, Locks: 4, Timeout: timeout, Tick: tick, SyncLimit: 5}}
 			t := int64(timeout / time.Millisecond)
 			for n := range int64(2) {
-				r := &result.Result{Verdict: evidence.Pass, Faults: []evidence.FaultRecord{{ID: "fa"}}}
+				r := &result.Result{Verdict: evidence.Pass, Faults: []effect.FaultRecord{{ID: "fa"}}}
 				r.Throughput.AcquiredPerS = new(10.0)
 				r.Failovers = append(took("kill holder", false, t+10*n, t-20*n, t+30, t, 0, t+5),
 					took("kill leader", true, 700+n, -2900)...)

@@ -293,8 +293,8 @@ type serverID struct {
 
 // transactions returns the holds at the servers of acquisitions of one lock, as far as they were granted; none where
 // the servers' logs were not read.
-func transactions(rep check.Report, of []*history.Acquisition) map[serverID]evidence.ServerHold {
-	by := map[serverID]evidence.ServerHold{}
+func transactions(rep check.Report, of []*history.Acquisition) map[serverID]check.ServerHold {
+	by := map[serverID]check.ServerHold{}
 	if rep.ServerHolds == nil || len(of) == 0 {
 		return by
 	}

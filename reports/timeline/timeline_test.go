@@ -434,7 +434,7 @@ func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
 // The servers' own log comes before an observer's watch, and says how exact it is.
 func TestTimelineOfTheServersLog(t *testing.T) {
 	in := inputOf(synth.Act2Run(false))
-	in.Report.ServerHolds = &evidence.ServerHolds{Err: 4_500_000, Locks: map[string][]evidence.ServerHold{synth.TheLock: {
+	in.Report.ServerHolds = &check.ServerHolds{Err: 4_500_000, Locks: map[string][]check.ServerHold{synth.TheLock: {
 		{Client: "c1/1", Token: 1, From: 0, Until: synth.Ms(2000), First: 1, Last: 2},
 		{Client: "c2/1", Token: 2, From: synth.Ms(1500), Until: math.MaxInt64, First: 2},
 	}}}

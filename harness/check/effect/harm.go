@@ -22,7 +22,7 @@ func countDamage(h evidence.Harms, why evidence.Explanation, m *damage, acknowle
 
 // AddHarms gives each fault that was injected the harm that both checks put down to it. It gives none if one of them
 // could not read the record.
-func AddHarms(d *evidence.Digest, records []evidence.FaultRecord, believed, done *evidence.Verdict) {
+func AddHarms(d *evidence.Digest, records []FaultRecord, believed, done *evidence.Verdict) {
 	if believed == nil || done == nil || believed.Harms == nil || done.Harms == nil {
 		return
 	}
@@ -48,7 +48,7 @@ func AddHarms(d *evidence.Digest, records []evidence.FaultRecord, believed, done
 		}
 		r.Harm = &sum
 		for _, client := range holders[r.ID] {
-			r.Holders = append(r.Holders, evidence.HolderHarm{Client: client, Harm: of[client]})
+			r.Holders = append(r.Holders, HolderHarm{Client: client, Harm: of[client]})
 		}
 	}
 }

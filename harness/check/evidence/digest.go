@@ -33,7 +33,6 @@ type Digest struct {
 	unwatched    map[string]history.Driver             // see [Digest.Driver]
 	unreleased   map[*history.Acquisition]bool         // holds of which the end is missing
 	ClientsOf    map[history.SessionID]map[string]bool // the clients that share it
-	slots        map[eventKey]history.Slot             // of holds of permits
 	permits      map[string]permitCount                // by lock, of semaphores that were resized
 	Transactions *Transactions                         // nil if the servers' logs cannot be used
 	Servers      *evidence                             // nil if they cannot be used to judge single grants
@@ -130,9 +129,6 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 	d.Whole = d.Whole && !facts.Partial && len(facts.Incomplete) == 0
 	if !d.Whole {
 		d.Beliefs = history.NewBeliefs(events, false)
-	}
-	if slices.ContainsFunc(d.Acquisitions, func(a history.Acquisition) bool { return a.Mode == history.ModePermit }) {
-		d.slots = slotsOf(events)
 	}
 	d.permits = permitCounts(events, int64(facts.Permits))
 	d.Faults = faultsOf(events, &facts)

@@ -352,10 +352,10 @@ func (f *Fault) HitsClient(a *history.Acquisition) bool {
 // did reports whether the fault can have been done to the znode at path, or below it: of a fault that deleted znodes,
 // the record says which. Anything may have been done where the path is not known.
 func (f *Fault) did(path string) bool {
-	if !f.Nature.DeletesZnodes || f.done == "" || path == "" {
+	if !f.Nature.DeletesZnodes || f.Done == "" || path == "" {
 		return true
 	}
-	return slices.ContainsFunc(strings.Fields(f.done), func(gone string) bool {
+	return slices.ContainsFunc(strings.Fields(f.Done), func(gone string) bool {
 		return gone == path || strings.HasPrefix(path, gone+"/") || strings.HasPrefix(gone, path+"/")
 	})
 }

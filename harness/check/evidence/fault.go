@@ -19,7 +19,7 @@ type Fault struct {
 	Targets []string
 	session history.SessionID // the one it was done to, if that is recorded
 	Detail  string
-	done    string // what it was done to, beside hosts
+	Done    string // what it was done to, beside hosts
 	final   int64  // when everything was healed, for one of which it is not known whether it took effect; else 0
 	// Unsupported says that the machine could not do it.
 	Unsupported bool
@@ -87,7 +87,7 @@ func (f *Fault) read(e *history.Event) {
 	if e.Kind == history.Fail || e.Kind == history.Info {
 		f.Detail = step.Detail
 	} else if e.Op == history.OpFaultInject && e.Kind == history.OK {
-		f.done = step.Detail
+		f.Done = step.Detail
 	}
 }
 
@@ -189,25 +189,6 @@ func (f *Fault) String() string {
 		s += " of " + f.Target
 	}
 	return s
-}
-
-func (d *Digest) FaultRecords() []FaultRecord {
-	all := make([]FaultRecord, 0, len(d.Faults))
-	for _, f := range d.Faults {
-		all = append(all, FaultRecord{
-			ID: f.ID, Kind: f.Kind, Target: f.Target, Detail: f.Detail, Done: f.done, Unsupported: f.Unsupported,
-			RequestedNs: instant(f.Requested), InjectedNs: instant(f.Injected), HealedNs: instant(f.Healed),
-			Verified: f.Verified != history.None, HealVerified: f.HealVerified != history.None,
-		})
-	}
-	return all
-}
-
-func instant(at int64) *int64 {
-	if at == history.None {
-		return nil
-	}
-	return &at
 }
 
 func splitHosts(s string) []string {

@@ -1,10 +1,8 @@
 package evidence
 
 import (
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"locklab/harness/history"
@@ -43,25 +41,6 @@ func (u *Unserved) Last() *history.Look { return &u.Looks[len(u.Looks)-1] }
 
 // Lasted is how long it lasted for certain: between the first and the last of the looks.
 func (u *Unserved) Lasted() time.Duration { return time.Duration(u.Last().At - u.Looks[0].At) }
-
-// String says what was seen, without a fault that may have preceded it.
-func (u *Unserved) String() string {
-	from, until := Seconds(u.Looks[0].At), Seconds(u.Last().At)
-	who := strings.Join(u.Servers, " and ")
-	var what string
-	switch u.Lack {
-	case history.CommitsNothing:
-		what = fmt.Sprintf("the ensemble had a leader and a quorum and committed nothing from %s to %s; its last "+
-			"transaction was %s", from, until, Zxid(u.Last().Zxid()))
-	case history.Leaderless:
-		what = fmt.Sprintf("a quorum of servers was up without a leader from %s to %s", from, until)
-	case history.ServesNobody:
-		what = fmt.Sprintf("%s answered ruok and served nobody from %s to %s", who, from, until)
-	case history.NeverCatchesUp:
-		what = fmt.Sprintf("%s followed, and no write was committed through it, from %s to %s", who, from, until)
-	}
-	return what + "; at the last look " + u.Last().Words()
-}
 
 // Unserved are the times in which servers that were up did not serve, each from the last time that they served a
 // client, and those in which all servers of an ensemble elsewhere kept writes of the harness waiting. Nothing is

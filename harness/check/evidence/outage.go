@@ -161,8 +161,8 @@ func (d *Digest) usedAfter(a *history.Acquisition, at int64) int64 {
 	return first
 }
 
-// grantedThrough reports whether a session asked the servers and had its answer while a fault was in force. So the fault
-// did not keep its session from being heard, although it let nothing through where it struck.
+// grantedThrough reports whether a session asked the servers and had its answer while a fault was in force. So the
+// fault did not keep its session from being heard, although it let nothing through where it struck.
 func (d *Digest) grantedThrough(session history.SessionID, f *Fault) bool {
 	_, until := f.Effect()
 	if session == 0 || !f.Certain() || f.Passes(d.Timeout(session)) {

@@ -325,13 +325,13 @@ func (p Placement) Times(s *nodes.Span) (from, until int64) {
 	return p.At(s.FromTime), p.At(s.ToTime)
 }
 
-// stepped is the error beyond which it proves nothing that a transaction is placed within a call.
-const stepped = int64(100e6)
+// Stepped is the error beyond which it proves nothing that a transaction is placed within a call.
+const Stepped = int64(100e6)
 
 // DoubtedBecause says why the servers' logs may not be the whole truth.
 func (t *Transactions) DoubtedBecause() []string {
 	all := slices.Clone(t.Doubts)
-	if t.Clock.Err > stepped {
+	if t.Clock.Err > Stepped {
 		all = append(all,
 			fmt.Sprintf("the wall clock, by which the servers' transactions are placed, %s %s", t.Clock.How,
 				Millis(t.Clock.Err)))
@@ -371,47 +371,3 @@ func (t *Transactions) ContradictionAt(zxid int64) *Contradiction {
 
 // Zxid renders a transaction's number as ZooKeeper does.
 func Zxid(z int64) string { return fmt.Sprintf("0x%x", uint64(z)) }
-
-// A ServerHold is a time in which the servers held a client's znode eligible for a lock, by their transactions. Times
-// are on the run's base, and off by up to [ServerHolds].Err either way.
-type ServerHold struct {
-	Client      string // the client whose session it was; empty if it was of no client
-	Session     history.SessionID
-	Token       int64 // the znode's czxid
-	From, Until int64 // Until is math.MaxInt64 if it never ended
-	First, Last int64 // the transactions that began and ended it; Last is 0 if none did
-}
-
-// ServerHolds are the holds of all locks at the servers, in the order in which they began.
-type ServerHolds struct {
-	Err   int64 // ns
-	Locks map[string][]ServerHold
-
-	_ struct{}
-}
-
-// ServerHolds returns nil where the servers' logs cannot be used.
-func (d *Digest) ServerHolds() *ServerHolds {
-	v := d.Servers
-	if v == nil {
-		return nil
-	}
-	h := &ServerHolds{Err: v.Clock.Err, Locks: map[string][]ServerHold{}}
-	for lock, lane := range v.Lanes {
-		h.Locks[lock] = make([]ServerHold, 0, len(lane.Spans))
-		for i := range lane.Spans {
-			s := &lane.Spans[i]
-			from, until := v.Clock.Times(s)
-			h.Locks[lock] = append(h.Locks[lock], ServerHold{
-				Client:  d.ClientOf[history.SessionID(s.Owner)],
-				Session: history.SessionID(s.Owner),
-				Token:   s.Czxid,
-				From:    from,
-				Until:   until,
-				First:   s.From,
-				Last:    s.To,
-			})
-		}
-	}
-	return h
-}

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"locklab/ensembles/txnlog"
-	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
 )
 
@@ -206,7 +204,7 @@ func (c *clockBound) Within(p, q string, lasted int64) Explanation {
 //     harness's too. All of it is part of the error with which they are placed ([Placement]).
 //   - What is exact: the order of the resource's record, of each client's own, and of the servers' transactions.
 //
-// If the readings of a clock contradict each other, or leave more open than [stepped], the run's assumptions do not
+// If the readings of a clock contradict each other, or leave more open than [Stepped], the run's assumptions do not
 // hold, and the run is unknown.
 
 // Apart is by how much the times of two hosts may be off each other because they have different clocks.
@@ -214,18 +212,6 @@ func (d *Digest) Apart(p, q string) int64 { return d.Events.Clocks().Apart(p, q)
 
 // Slack is by how much the times of any two hosts may be off each other.
 func (d *Digest) Slack() int64 { return d.Events.Clocks().Worst() }
-
-// Unplaced says which hosts' clocks leave too much open.
-func (d *Digest) Unplaced() []string {
-	reasons := d.Events.Clocks().Broken()
-	for _, u := range d.Events.Clocks().Uncertain() {
-		if u.Err > stepped {
-			reasons = append(reasons, fmt.Sprintf("the clock of %s is placed only within %s, and nothing is proved by more "+
-				"than %s", strings.Join(u.Hosts, ", "), Millis(u.Err), Millis(stepped)))
-		}
-	}
-	return reasons
-}
 
 // placedWithin says how closely other clocks are placed on the run's; empty if there are none.
 func (d *Digest) placedWithin() string {
@@ -237,22 +223,6 @@ func (d *Digest) placedWithin() string {
 		return ""
 	}
 	return "; clocks of other machines are placed on the run's: " + strings.Join(parts, "; ")
-}
-
-// HandedOver reports whether older had called release before newer's acquire returned, whatever their clocks show: by
-// the servers' transactions, older's own session deleted its znode, in a release that succeeded, before newer's became
-// eligible.
-func (d *Digest) HandedOver(older, newer *history.Acquisition) bool {
-	if d.Servers == nil || !d.Transactions.Whole() || older.ReleaseInvoked == history.None || !EndedCleanly(older) {
-		return false
-	}
-	o, n := d.Servers.Proof(older), d.Servers.Proof(newer)
-	if o.Answer != nodes.Witnessed || n.Answer != nodes.Witnessed {
-		return false
-	}
-	end := o.End()
-	from, _ := n.From()
-	return end != nil && end.Cause != txnlog.CloseSession && end.By == int64(older.Session) && end.Zxid <= from
 }
 
 // An Expiry says when the servers expire the session of a client that they no longer hear of.

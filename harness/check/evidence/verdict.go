@@ -126,26 +126,6 @@ func (s *Safety) Adopt(of *Safety) {
 	}
 }
 
-// A FaultRecord is one fault as it really happened, from the harness's events.
-type FaultRecord struct {
-	ID           string `json:"id"`
-	Kind         string `json:"kind"`
-	Target       string `json:"target"` // hosts, separated by commas
-	RequestedNs  *int64 `json:"requested_ns"`
-	InjectedNs   *int64 `json:"injected_ns"` // nil if it never was injected
-	Verified     bool   `json:"verified"`
-	HealedNs     *int64 `json:"healed_ns"`
-	HealVerified bool   `json:"heal_verified"`
-	Unsupported  bool   `json:"unsupported,omitempty"` // the machine could not do it
-	Detail       string `json:"detail,omitempty"`      // what went wrong
-	// Done says to which znodes or sessions it was done, or which version of ZooKeeper came in the place of which; empty
-	// for faults that harm only hosts.
-	Done string `json:"done,omitempty"`
-	Harm *Harm  `json:"harm,omitempty"` // nil if it never was injected, or if that could not be judged
-	// Holders are the clients that held a lock when the fault struck the server that they were connected to.
-	Holders []HolderHarm `json:"holders,omitempty"`
-}
-
 // MaxFindings bounds the findings of one kind that a verdict keeps. Counts include all of them.
 const MaxFindings = 100
 
@@ -163,12 +143,6 @@ type Harm struct {
 	GivenUpValid *bool `json:"given_up_valid"`
 	// Unsure counts overlaps and damages that the fault may have caused. The other counts leave them out.
 	Unsure int64 `json:"unsure"`
-}
-
-// HolderHarm is what the checks put down to one fault and one client that held a lock when it struck.
-type HolderHarm struct {
-	Client string `json:"client"`
-	Harm
 }
 
 // Harms are the harm of faults.

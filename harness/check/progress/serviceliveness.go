@@ -32,13 +32,13 @@ func judgeServiceLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdi
 	for _, u := range evidence.Unserveds(seen) {
 		if quiet := serviceQuiet(d, u.Looks[0].At, u.Last().At, false); quiet < int64(u.Lack.Bound()) {
 			if d.EndedUnserved || u.Last().At == seen[len(seen)-1].At {
-				doubts = append(doubts, fmt.Sprintf("%s; that is too short to tell, because only %s of it count", &u,
+				doubts = append(doubts, fmt.Sprintf("%s; that is too short to tell, because only %s of it count", seenOf(&u),
 					evidence.Length(quiet)))
 			}
 			continue
 		}
 		f := evidence.Finding{Kind: evidence.Kind(u.Lack), At: u.Looks[0].At, Until: u.Last().At, Cause: evidence.CauseNone,
-			Text: u.String()}
+			Text: seenOf(&u)}
 		if before := lastServerFault(d, u.Looks[0].At); before != nil {
 			f.Text += fmt.Sprintf("; the fault before it was %s", before)
 			if before.Healed != history.None {
@@ -77,6 +77,25 @@ func judgeServiceLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdi
 	}
 	v.Findings = v.Findings[:min(len(v.Findings), evidence.MaxFindings)]
 	return v
+}
+
+// seenOf says what was seen of a lack of service, without a fault that may have preceded it.
+func seenOf(u *evidence.Unserved) string {
+	from, until := evidence.Seconds(u.Looks[0].At), evidence.Seconds(u.Last().At)
+	who := strings.Join(u.Servers, " and ")
+	var what string
+	switch u.Lack {
+	case history.CommitsNothing:
+		what = fmt.Sprintf("the ensemble had a leader and a quorum and committed nothing from %s to %s; its last "+
+			"transaction was %s", from, until, evidence.Zxid(u.Last().Zxid()))
+	case history.Leaderless:
+		what = fmt.Sprintf("a quorum of servers was up without a leader from %s to %s", from, until)
+	case history.ServesNobody:
+		what = fmt.Sprintf("%s answered ruok and served nobody from %s to %s", who, from, until)
+	case history.NeverCatchesUp:
+		what = fmt.Sprintf("%s followed, and no write was committed through it, from %s to %s", who, from, until)
+	}
+	return what + "; at the last look " + u.Last().Words()
 }
 
 // unservedInAll says where servers lacked service at each look for as long as the longest bound, though in one way and

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/harness/check"
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
@@ -436,7 +437,7 @@ func JudgedRun() (*rundir.Run, check.Report) {
 		Safety: evidence.Safety{Overlaps: new(int64(1)), OverlapsUnexplained: new(int64(0)), MaxOverlapNs: new(Ms(120)),
 			StaleAccepted: new(int64(1)), StaleRejected: new(int64(0)),
 			LateAccepted: new(int64(0)), LostUpdates: new(int64(1)), FalseRejections: new(int64(0))},
-		Faults: []evidence.FaultRecord{{ID: "f1", Kind: "pause", Target: "c1", RequestedNs: new(Ms(1008)),
+		Faults: []effect.FaultRecord{{ID: "f1", Kind: "pause", Target: "c1", RequestedNs: new(Ms(1008)),
 			InjectedNs: new(Ms(1010)), Verified: true,
 			HealedNs: new(Ms(3900)), HealVerified: true}},
 		Warnings: []string{"a warning of the checks"},
