@@ -370,7 +370,8 @@ func (b *belief) open() string {
 // the servers' transactions, older's own session deleted its znode, in a release that succeeded, before newer's became
 // eligible.
 func handedOver(d *evidence.Digest, older, newer *history.Acquisition) bool {
-	if d.Servers == nil || !d.Transactions.Whole() || older.ReleaseInvoked == history.None || !evidence.EndedCleanly(older) {
+	if d.Servers == nil || !d.Transactions.Whole() || older.ReleaseInvoked == history.None ||
+		!evidence.EndedCleanly(older) {
 		return false
 	}
 	o, n := d.Servers.Proof(older), d.Servers.Proof(newer)

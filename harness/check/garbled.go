@@ -77,7 +77,8 @@ func outOfOrder(d *evidence.Digest) string {
 }
 
 // calls are what a client process does by itself.
-var calls = []history.Op{history.OpAcquire, history.OpRelease, history.OpEnter, history.OpRead, history.OpWrite, history.OpExit}
+var calls = []history.Op{history.OpAcquire, history.OpRelease, history.OpEnter, history.OpRead, history.OpWrite,
+	history.OpExit}
 
 // resumes is how long before the heal of a pause is recorded its process may run again.
 const resumes = progress.OneSecond

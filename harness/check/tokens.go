@@ -178,8 +178,8 @@ func risesStrictly(grants []*history.Acquisition) bool {
 // that it had lost the write had nothing to keep.
 func keptToken(a, b *history.Acquisition) bool {
 	held := func(t int64) bool { return t == history.None || t >= b.Invoked }
-	return history.Exclusive(a.Mode) && (b.Mode == history.ModeRead || b.Mode == a.Mode) && a.Client == b.Client && a.Process == b.Process &&
-		a.Session == b.Session && a.Returned <= b.Invoked && held(a.ReleaseInvoked) && held(a.Lost)
+	return history.Exclusive(a.Mode) && (b.Mode == history.ModeRead || b.Mode == a.Mode) && a.Client == b.Client &&
+		a.Process == b.Process && a.Session == b.Session && a.Returned <= b.Invoked && held(a.ReleaseInvoked) && held(a.Lost)
 }
 
 // highest returns the grant with the highest token among the first 0, 1, … of the grants, of those that count.

@@ -460,5 +460,6 @@ func TestInnerLockOfKazoo(t *testing.T) {
 	create(t, admin, zksession.Ephemeral, "/slots/0123456789abcdef0123456789abcdef",
 		"/slots-__lock__/0123456789abcdef0123456789abcdee__lock__0000000000")
 	wantVerdict(t, s.look(s.config("/")), Empty, "kazoo semaphore's queue")
-	wantVerdict(t, s.look(s.config("/slots-__lock__")), Busy, "the first client of this queue waits for a permit of /slots")
+	wantVerdict(t, s.look(s.config("/slots-__lock__")), Busy,
+		"the first client of this queue waits for a permit of /slots")
 }

@@ -97,8 +97,8 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 type contact struct{ asked, answered int64 }
 
 // answeredOf returns the contacts of a session: it was granted a lock, had its place in a queue, or ZooKeeper
-// acknowledged a write of data that are in ZooKeeper. A release is none, because some libraries answer it without asking
-// the servers.
+// acknowledged a write of data that are in ZooKeeper. A release is none, because some libraries answer it without
+// asking the servers.
 func (d *Digest) answeredOf(session history.SessionID) []contact {
 	return d.answered.of(func() map[history.SessionID][]contact {
 		all := map[history.SessionID][]contact{}

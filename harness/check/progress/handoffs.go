@@ -38,9 +38,9 @@ type handedOver struct {
 func (h *handedOver) after() int64 { return max(0, h.granted-h.confirmed) }
 
 // ordinary appends a lock's hand-offs of the measured window that nothing can have delayed: the lock was released with
-// success, a client was waiting for it when that was called and until the next grant, no fault was in force, the servers
-// served, and neither a fault nor an acquisition that ended otherwise than cleanly can have left a znode behind that the servers
-// had to expire.
+// success, a client was waiting for it when that was called and until the next grant, no fault was in force, the
+// servers served, and neither a fault nor an acquisition that ended otherwise than cleanly can have left a znode behind
+// that the servers had to expire.
 func (l *LivenessJudge) ordinary(found []handedOver, all, grants []*history.Acquisition) []handedOver {
 	until := history.Earliest(l.Stop, l.Closed, l.Drain)
 	if l.Measure == history.None {

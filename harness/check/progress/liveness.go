@@ -66,8 +66,8 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	if len(d.Acquisitions) == 0 {
 		return evidence.Verdict{Result: evidence.Unknown, Summary: "no client asked for a lock"}
 	}
-	l := LivenessJudge{Digest: d, Faults: d.Faults, Hiccups: d.Hiccups, Bound: int64(evidence.StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack(),
-		Stop: d.End}
+	l := LivenessJudge{Digest: d, Faults: d.Faults, Hiccups: d.Hiccups, Stop: d.End,
+		Bound: int64(evidence.StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack()}
 	if d.Collect != history.None {
 		l.Stop = d.Collect
 	}
