@@ -91,15 +91,17 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		}
 		if d.Whole { // else a holder may only be missing from the record
 			ordinary = l.ordinary(ordinary, byLock[lock], l.Grants[lock])
-			strict := l.strictly(byLock[lock])
-			ordinaryBesideWeak = strict.ordinary(ordinaryBesideWeak, byLock[lock], l.Grants[lock])
 			unseen := len(l.unseen)
 			of := l.ofLock(lock, byLock[lock], len(stalls) > 0)
 			refused, passed = append(refused, of.refused...), append(passed, of.passed...)
 			lost, failing = append(lost, of.lost...), append(failing, of.failing...)
 			doubts = append(doubts, of.doubts...)
-			if of.nothing() && len(stalls) == 0 && len(l.unseen) == unseen {
-				doubts = append(doubts, strict.ofLock(lock, byLock[lock], false).besideWeak()...)
+			if len(l.Faults)+len(l.Hiccups) > 0 { // else there is nothing that a strict look leaves out
+				strict := l.strictly(byLock[lock])
+				ordinaryBesideWeak = strict.ordinary(ordinaryBesideWeak, byLock[lock], l.Grants[lock])
+				if of.nothing() && len(stalls) == 0 && len(l.unseen) == unseen {
+					doubts = append(doubts, strict.ofLock(lock, byLock[lock], false).besideWeak()...)
+				}
 			}
 		}
 		if len(stalls) > 0 && stalls[0].Cause == evidence.CauseServer {
