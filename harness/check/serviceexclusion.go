@@ -125,6 +125,7 @@ type backing struct {
 
 	unreported int64 // releases that succeeded after their hold had ended
 	told       []evidence.Finding
+	uses       map[holdUse]int64 // see [backing.lastUse]
 }
 
 // whatKinds are the kinds of findings in words, for one and for many.
@@ -200,7 +201,7 @@ func (b *backing) outlives(
 	switch {
 	case until <= at || b.Unreleased(a):
 		return x, until
-	case !ended && end.Cause == txnlog.CloseSession && !expired:
+	case !ended && end.Cause == txnlog.CloseSession && !expired && b.lastUse(a) <= at+int64(evidence.HandOff):
 		return x, until // the record of the client does not say when it stopped believing and closed the session
 	case a.Lost != history.None && until == a.Lost && until <= at+int64(evidence.HandOff):
 		return x, until // the recipe gave the hold up itself, and then told its client
@@ -218,6 +219,25 @@ func (b *backing) outlives(
 		return x, allowed
 	}
 	return x, at
+}
+
+// lastUse is when a client last used the resource under a hold of which the record has no end; 0 if it did not.
+func (b *backing) lastUse(a *history.Acquisition) int64 {
+	if b.uses == nil {
+		b.uses = map[holdUse]int64{}
+		for _, e := range b.Events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit) {
+			if e.Kind == history.Invoke && e.Process == evidence.HostOf(e.Client) {
+				b.uses[holdUse{e.Client, e.Lock, e.Acq}] = e.At
+			}
+		}
+	}
+	return b.uses[holdUse{a.Client, a.Lock, a.N}]
+}
+
+// A holdUse names the hold of an access.
+type holdUse struct {
+	client, lock string
+	n            int64
 }
 
 // add counts one finding about a hold.

@@ -150,7 +150,8 @@ func (x *Effects) appended(l *LockEffect, e *history.Event, stale bool) {
 //
 //   - lost: acknowledged, but missing;
 //   - duplicated: there more than once;
-//   - unexpected: there, though no client appended it, or it was refused to the client that did.
+//   - unexpected: there, though no client appended it, or it was refused to the client that did;
+//   - misplaced: not where the resource appended it, by its own record.
 //
 // An element whose writer never learned the outcome may be there or not. In a history that is not complete, the append
 // of an element may be missing, so none is unexpected.
@@ -195,6 +196,14 @@ func (x *Effects) account(final map[string][]int64, whole bool) {
 				}
 				x.find("lost-element", said, nil, "element %d was acknowledged to %s%s, but is missing in the end", element,
 					said.Client, whose)
+			}
+		}
+		for i, element := range list { // of which the first says all
+			if at := l.depth[element]; l.lost == 0 && whole && at != 0 && at != int64(i+1) {
+				x.miscounted++
+				x.find("misplaced", &history.Event{Lock: lock}, l.elements[element], "element %d is number %d of the final list, "+
+					"and the resource had appended it as number %d", element, i+1, at)
+				break
 			}
 		}
 		if missing := l.acknowledged - l.accepted; missing > 0 && whole {

@@ -7,8 +7,8 @@ import "locklab/harness/history"
 func (d *Digest) Unreleased(a *history.Acquisition) bool { return d.unreleased[a] }
 
 // findUnreleased returns the holds of which nothing says that they were released or lost, or that their process exited,
-// though their client went on without them: it asked for the lock again, or its process was started again. A writer may
-// come to read as well, and a client to have more permits.
+// though their client went on without them: it asked for the lock again, or its process was started again or done. A
+// writer may come to read as well, and a client to have more permits.
 func (d *Digest) findUnreleased() map[*history.Acquisition]bool {
 	var all map[*history.Acquisition]bool
 	note := func(a *history.Acquisition) {
@@ -17,9 +17,9 @@ func (d *Digest) findUnreleased() map[*history.Acquisition]bool {
 		}
 		all[a] = true
 	}
-	started := map[string]int64{} // by process: when it was started last
-	for _, e := range d.Events.Of(history.OpProcess) {
-		if e.ProcessIs(history.ProcessStarted) {
+	started := map[string]int64{} // by process: when it was started last, or done
+	for _, e := range d.Events.Of(history.OpProcess, history.OpDone) {
+		if e.Op == history.OpDone || e.ProcessIs(history.ProcessStarted) {
 			started[e.Process] = e.At - d.Slack()
 		}
 	}
