@@ -199,7 +199,8 @@ func (x *Effects) account(final map[string][]int64, whole bool) {
 			}
 		}
 		for i, element := range list { // of which the first says all
-			if at := l.depth[element]; l.lost == 0 && whole && at != 0 && at != int64(i+1) {
+			if at := l.depth[element]; l.lost == 0 && whole && times[element] == 1 &&
+				at != 0 && at != int64(i+1) {
 				x.miscounted++
 				x.find("misplaced", &history.Event{Lock: lock}, l.elements[element], "element %d is number %d of the final list, "+
 					"and the resource had appended it as number %d", element, i+1, at)
