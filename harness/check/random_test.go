@@ -370,9 +370,9 @@ func TestTokensAgainstOracle(t *testing.T) {
 				certain := a.Returned <= b.Invoked || has && a.Returned < b.Returned
 				bad = bad || k < i && certain && a.Token > b.Token && !bothRead(a, b)
 				if a.Token == b.Token && !same {
-					// The first grant with the token must be the write hold of b's client.
+					// The first grant with the token must be the write hold of b's client, which reads or enters once more.
 					same = true
-					bad = bad || a.Mode == history.ModeRead || b.Mode != history.ModeRead || a.Client != b.Client ||
+					bad = bad || a.Mode == history.ModeRead || b.Mode != history.ModeRead && b.Mode != a.Mode || a.Client != b.Client ||
 						a.Returned > b.Invoked ||
 						a.ReleaseInvoked != history.None && a.ReleaseInvoked < b.Invoked ||
 						a.Lost != history.None && a.Lost < b.Invoked
