@@ -372,7 +372,8 @@ func TestTokensAgainstOracle(t *testing.T) {
 				if a.Token == b.Token && !same {
 					// The first grant with the token must be the write hold of b's client, which reads or enters once more.
 					same = true
-					bad = bad || a.Mode == history.ModeRead || b.Mode != history.ModeRead && b.Mode != a.Mode || a.Client != b.Client ||
+					bad = bad || a.Mode == history.ModeRead || b.Mode != history.ModeRead && b.Mode != a.Mode ||
+						a.Client != b.Client ||
 						a.Returned > b.Invoked ||
 						a.ReleaseInvoked != history.None && a.ReleaseInvoked < b.Invoked ||
 						a.Lost != history.None && a.Lost < b.Invoked
