@@ -7,13 +7,15 @@ import (
 	"locklab/harness/history"
 )
 
-// strictly is a look at a lock in which only those faults and standstills count that must be expected to keep these
-// acquisitions from it, or to cost them their sessions: see [LivenessJudge.mustFeel]. What is a finding only then is a
-// doubt.
+// strictly is a look at a lock in which only those faults and standstills count that its clients, with these
+// acquisitions, can have felt at all: those of theirs, of their servers, of the leader and of a majority. What is a
+// finding only then is a doubt. One that delays answers counts, because an old list may show another holder.
 func (l *LivenessJudge) strictly(all []*history.Acquisition) *LivenessJudge {
 	strict := *l
 	strict.strict, strict.disturbs, strict.unseen, strict.unsure = true, nil, nil, nil
-	strict.Faults = slices.DeleteFunc(slices.Clone(l.Faults), func(f *evidence.Fault) bool { return !l.mustFeel(all, f) })
+	strict.Faults = slices.DeleteFunc(slices.Clone(l.Faults), func(f *evidence.Fault) bool {
+		return f.Nature.SparesSessions || !l.allFeel(f) && !l.feltBy(all, f)
+	})
 	strict.Hiccups = map[string][]*history.Event{}
 	for _, a := range all {
 		if hiccups := l.Hiccups[a.Process]; hiccups != nil {
@@ -80,7 +82,7 @@ func (l *LivenessJudge) disturbed(a *history.Acquisition, from, until int64) boo
 	third := l.LongestTimeout() / 3
 	struck := func(f *evidence.Fault) bool {
 		began, over := f.Effect()
-		if !f.Possible() || began > until || over < from {
+		if !f.Possible() || f.Passes(l.LongestTimeout()) || began > until || over < from {
 			return false
 		}
 		if f.Nature.EndsSessions || f.Nature.DeletesZnodes {
