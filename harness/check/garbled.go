@@ -148,6 +148,11 @@ func ungranted(d *evidence.Digest) string {
 			refused[use{a.Client, a.Lock, a.N}] = a.Returned
 		}
 	}
+	for i := range d.Acquisitions { // a client that was restarted may use a number again
+		if a := &d.Acquisitions[i]; len(refused) > 0 && a.Outcome != history.Fail {
+			delete(refused, use{a.Client, a.Lock, a.N})
+		}
+	}
 	if len(refused) == 0 {
 		return ""
 	}
