@@ -41,6 +41,7 @@ type Effects struct {
 	findings                                      []evidence.Finding
 	shown                                         map[evidence.Kind]int // findings by kind
 
+	collect    int64                                         // when all clients were done
 	excludes   bool                                          // the recipe promises exclusion
 	Apart      func(p, q string) int64                       // see [evidence.Digest.apart]
 	asks       bool                                          // clients ask their guard before each access
@@ -292,6 +293,11 @@ func (x *Effects) settle(final, versions map[string]int64, whole bool) {
 			}
 			x.find("lost-updates", at, nil, "%s acknowledged, but the final value is %d: %d lost%s",
 				evidence.Count(l.acknowledged, "write was", "writes were"), value, n, by)
+		} else if last := l.lastWrite; last != nil && !x.zkMulti && whole && last.At < x.collect &&
+			value < last.Access().Value {
+			x.miscounted++
+			x.find(evidence.KindAccounting, at, nil, "by the resource's record its last write was %d, and its final value is %d",
+				last.Access().Value, value)
 		}
 		if n := value - l.acknowledged - unknown; n > 0 && whole {
 			x.miscounted += n

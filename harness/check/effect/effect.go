@@ -74,6 +74,7 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 		restarted: restarted(d.Events),
 
 		Apart:      d.Apart,
+		collect:    d.Collect,
 		excludes:   d.Facts.Exclusive,
 		attributed: d.Facts.Exclusive && d.Facts.Guard != evidence.GuardZKMulti,
 	}
