@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"math"
 
 	"locklab/harness/check/evidence"
 	"locklab/harness/check/progress"
@@ -93,7 +94,8 @@ func fromTheDead(d *evidence.Digest) string {
 		if f.Kind == pause && f.Certain() && f.Until()-resumes > f.Verified+d.Slack() {
 			for _, host := range f.Targets {
 				if d.ClientHosts[host] {
-					paused[host] = append(paused[host], evidence.Span{From: f.Verified + d.Slack(), Until: f.Until() - resumes})
+					paused[host] = append(paused[host], evidence.Span{From: f.Verified + d.Slack(),
+						Until: min(f.Until()-resumes, startedAfter(d, host, f.Verified))})
 				}
 			}
 		}
@@ -118,6 +120,17 @@ func fromTheDead(d *evidence.Digest) string {
 		}
 	}
 	return ""
+}
+
+// startedAfter is when a process was started next after an instant, which nothing has stopped yet; the end of time if
+// it was not.
+func startedAfter(d *evidence.Digest, process string, at int64) int64 {
+	for _, e := range d.Events.Of(history.OpProcess) {
+		if e.Process == process && e.At > at && e.ProcessIs(history.ProcessStarted) {
+			return e.At
+		}
+	}
+	return math.MaxInt64
 }
 
 // deadTimes are when processes were not running for certain: from their exit until they were started again.

@@ -291,6 +291,11 @@ func (s *simulation) disturb() {
 		say(e, from+lasts, history.OpFaultHeal)
 		say(e, max(from+lasts, from+50*ms)+40*ms, history.OpFaultHealVerify)
 		s.mail = append(s.mail, simMail{from, func() {
+			for _, running := range s.clients { // the process that was started last
+				if running.host == c.host {
+					c = running
+				}
+			}
 			switch {
 			case kind == "pause":
 				c.stand(from + lasts)
