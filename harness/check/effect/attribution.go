@@ -61,6 +61,16 @@ type writeCount struct {
 	open               map[int64]bool // the values of those of unknown outcome
 }
 
+// openWithin counts those of unknown outcome that a damage can have taken away.
+func (n writeCount) openWithin(m *damage) (open int64) {
+	for value := range n.open {
+		if value >= m.e.Access().Value && value <= m.by.Access().Value {
+			open++
+		}
+	}
+	return open
+}
+
 // writesOf counts the writes of the holds that damages are about, by their clients' record.
 func writesOf(d *evidence.Digest, damages []damage) map[loss]writeCount {
 	counts := map[loss]writeCount{}
@@ -147,7 +157,7 @@ func attribute(d *evidence.Digest, x *Effects) (bad, open int64, unplanned bool)
 			continue
 		}
 		why := w.of(m)
-		accounted[m.lock] += m.lost
+		accounted[m.lock] += max(0, m.lost-of(m.by).openWithin(m))
 		unlearned := of(m.e).unsettled > 0 || m.lost == 0 && of(m.by).unsettled > 0
 		countDamage(x.harms, why, m, of(m.by).settled > 0)
 		switch {
