@@ -40,7 +40,7 @@ func (d *Digest) ToldBy(a *history.Acquisition, since int64) int64 {
 		case d.OnlyClients(f) || passes && !own && !f.StrikesLeader():
 		case !d.majorityServes(f):
 			all = append(all, hindrance{from: f.Began(), until: until})
-		case f.Cause() == CauseKill && !f.StrikesLeader():
+		case f.Cause() == CauseKill && !f.StrikesLeader() && len(f.Targets) == 1:
 		case f.Stops() && !own:
 			all = append(all, hindrance{from: f.Began(), until: atMost(10 * t * 2 / 3)})
 		default:
