@@ -57,7 +57,7 @@ func (l *LivenessJudge) Stalls(lock string, all []*history.Acquisition) []eviden
 func (l *LivenessJudge) withoutStandstills(
 	lock string, all []*history.Acquisition, found []evidence.Finding,
 ) (stalls []evidence.Finding) {
-	usual := l.usual(all)
+	usual, aftermath := l.usual(all), evidence.Merged(slices.Clone(l.aftermath))
 	for _, f := range found {
 		again := func(g evidence.Finding) bool { return g.At < f.Until && g.Until > f.At }
 		if f.Cause == evidence.CauseNone && slices.ContainsFunc(all, func(a *history.Acquisition) bool {
@@ -70,8 +70,9 @@ func (l *LivenessJudge) withoutStandstills(
 				}
 				return evidence.Merged(append(slices.Clone(l.deaf(b)), stood))
 			}
-			// It may have had the lock, too, and kept others from it until its session expired.
-			return stood.Lasts() > 0 && (f.Until-f.At <= 2*l.Bound || !slices.ContainsFunc(l.stallsOf(lock, all, d), again))
+			// After a fault it may have had the lock, too, and kept others from it until its session expired.
+			after := f.Until-f.At <= 2*l.Bound && aftermath.Touches(f.At, f.At)
+			return stood.Lasts() > 0 && (after || !slices.ContainsFunc(l.stallsOf(lock, all, d), again))
 		}) {
 			l.unseen = append(l.unseen, f)
 		} else {
