@@ -151,19 +151,15 @@ func deadTimes(d *evidence.Digest) map[string]evidence.Spans {
 
 // ungranted says whether a client used the resource under an acquisition that had been refused.
 func ungranted(d *evidence.Digest) string {
-	type use struct {
-		client, lock string
-		n            int64
-	}
-	refused := map[use]int64{}
+	refused := map[holdUse]int64{}
 	for i := range d.Acquisitions {
 		if a := &d.Acquisitions[i]; a.Outcome == history.Fail && a.Returned != history.None {
-			refused[use{a.Client, a.Lock, a.N}] = a.Returned
+			refused[holdUse{a.Client, a.Lock, a.N}] = a.Returned
 		}
 	}
 	for i := range d.Acquisitions { // a client that was restarted may use a number again
 		if a := &d.Acquisitions[i]; len(refused) > 0 && a.Outcome != history.Fail {
-			delete(refused, use{a.Client, a.Lock, a.N})
+			delete(refused, holdUse{a.Client, a.Lock, a.N})
 		}
 	}
 	if len(refused) == 0 {
@@ -171,7 +167,7 @@ func ungranted(d *evidence.Digest) string {
 	}
 	for _, e := range d.Events.Of(calls[2:]...) {
 		if e.Kind == history.Invoke && e.Process == evidence.HostOf(e.Client) {
-			if at, is := refused[use{e.Client, e.Lock, e.Acq}]; is && e.At > at {
+			if at, is := refused[holdUse{e.Client, e.Lock, e.Acq}]; is && e.At > at {
 				return fmt.Sprintf("%s used the resource of %s at %s, under an acquire that had failed", e.Client, e.Lock,
 					evidence.Seconds(e.At))
 			}

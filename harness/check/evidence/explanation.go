@@ -423,7 +423,7 @@ func (d *Digest) serversOf(process string) map[string]bool {
 // two instants: a fault of theirs or of a server, in force then or over for no longer than it takes until the session
 // has expired or its client is heard again; a standstill of theirs; or servers that did not serve.
 func (d *Digest) Disturbed(lock string, from, until int64, processes ...string) bool {
-	return d.disturbed(from, until, disturbs(lock), processes...)
+	return d.disturbedSince(from, until, disturbs(lock), processes...) != math.MaxInt64
 }
 
 // silencesOnly reports whether a fault can cost a client its session, and deletes nothing.
@@ -434,13 +434,8 @@ func disturbs(lock string) func(*Fault) bool {
 	return func(f *Fault) bool { return silencesOnly(f) || f.Nature.DeletesZnodes && f.did(lock) }
 }
 
-// disturbed is [Digest.Disturbed] by the faults that count.
-func (d *Digest) disturbed(from, until int64, counts func(*Fault) bool, processes ...string) bool {
-	return d.disturbedSince(from, until, counts, processes...) != math.MaxInt64
-}
-
-// disturbedSince is when the first of what disturbed the processes between two instants had begun; the end of time if
-// nothing did.
+// disturbedSince is when the first of what disturbed the processes between two instants had begun, by the faults that
+// count; the end of time if nothing did.
 func (d *Digest) disturbedSince(from, until int64, counts func(*Fault) bool, processes ...string) int64 {
 	first, since := int64(math.MaxInt64), from
 	if t := d.LongestTimeout(); t > 0 {

@@ -160,7 +160,7 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 		}))
 	}
 	for _, p := range l.PermitPeriods(lock) {
-		for size := range sizes {
+		for _, size := range evidence.SortedKeys(sizes) {
 			spare := p.Permits - size
 			if spare < 0 || spare == 0 && !excessive || evidence.Later(p.From, l.Bound) >= p.Until {
 				continue
