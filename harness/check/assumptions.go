@@ -37,6 +37,9 @@ func judgeAssumptions(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	return v
 }
 
+// garbled says how the record contradicts itself.
+func garbled(d *evidence.Digest) []string { return d.Garbled }
+
 // incomplete says whether the history ends early, or parts of it are missing.
 func incomplete(d *evidence.Digest) []string {
 	var reasons []string

@@ -9,19 +9,26 @@ import (
 	"locklab/harness/history"
 )
 
-// garbled says whether the record contradicts itself, so that the acquisitions put together from it cannot be trusted.
-func garbled(d *evidence.Digest) []string {
-	reasons := misnumbered(d)
-	for _, found := range []string{outOfOrder(d), fromTheDead(d), ungranted(d)} {
-		if found != "" {
-			reasons = append(reasons, found)
+// contradictions says how the record contradicts itself, so that the acquisitions put together from it cannot be
+// trusted.
+func contradictions(d *evidence.Digest) []string {
+	reasons, err := evidence.Safely(func() []string {
+		all := misnumbered(d)
+		for _, found := range []string{outOfOrder(d), fromTheDead(d), ungranted(d)} {
+			if found != "" {
+				all = append(all, found)
+			}
 		}
+		return all
+	})
+	if err != nil {
+		return []string{fmt.Sprintf("its order could not be read: %v", err)}
 	}
 	return reasons
 }
 
-// misnumbered says whether there is
-// a result of a call that is not recorded, two calls under one number, or two releases of one acquisition.
+// misnumbered says whether there is a result of a call that is not recorded, two calls under one number, or two
+// releases of one acquisition.
 func misnumbered(d *evidence.Digest) []string {
 	var orphans, twice int64
 	again := int64(d.Events.Count(history.OpRelease, history.Invoke))
@@ -103,7 +110,11 @@ func fromTheDead(d *evidence.Digest) string {
 	if len(dead)+len(paused) == 0 {
 		return ""
 	}
-	during := map[evidence.Span]int{}
+	type stop struct {
+		process string
+		evidence.Span
+	}
+	during := map[stop]int{}
 	for _, e := range d.Events.Of(calls...) {
 		if e.Kind != history.Invoke {
 			continue
@@ -113,7 +124,8 @@ func fromTheDead(d *evidence.Digest) string {
 		}
 		for _, p := range paused[e.Process] {
 			if p.From <= e.At && e.At < p.Until {
-				if during[p]++; during[p] > 1 {
+				at := stop{e.Process, p}
+				if during[at]++; during[at] > 1 {
 					return fmt.Sprintf("%s called for %s at %s, when its process was paused", e.Client, e.Op, evidence.Seconds(e.At))
 				}
 			}

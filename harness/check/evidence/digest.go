@@ -55,6 +55,7 @@ type Digest struct {
 	skewed       once[[]skew]                                       // see skews
 
 	Conditions []ConditionCount // that the scenario names, once [check.judgeSometimes] has counted them
+	Garbled    []string         // how the record contradicts itself, which is known before any check begins
 
 	// Instants, None if the history does not tell.
 	Measure, Closed, Drain, Collect int64 // closed: the measured window is over, and clients continue

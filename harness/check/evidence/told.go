@@ -98,22 +98,26 @@ func (d *Digest) majorityServes(f *Fault) bool {
 	if d.Facts.Servers == nil || len(d.Facts.Servers.Ensemble) == 0 {
 		return false
 	}
+	return 2*d.StruckWith(f, (*Fault).Effect) < len(d.Facts.Servers.Ensemble)
+}
+
+// StruckWith returns how many servers f struck, together with all faults whose times meet its own, which when returns.
+func (d *Digest) StruckWith(f *Fault, when func(*Fault) (from, until int64)) (n int) {
 	struck := map[string]bool{}
-	from, until := f.Effect()
+	from, until := when(f)
 	for _, g := range d.Faults {
-		if also, over := g.Effect(); g.Possible() && also <= until && over >= from {
+		if also, over := when(g); also <= until && over >= from {
 			for _, host := range g.Targets {
 				struck[host] = true
 			}
 		}
 	}
-	n := 0
 	for _, server := range d.Facts.Servers.Ensemble {
 		if struck[server] {
 			n++
 		}
 	}
-	return 2*n < len(d.Facts.Servers.Ensemble)
+	return n
 }
 
 // ServedThrough is when somebody was granted or released a lock that he had asked the servers for while a fault was in

@@ -106,22 +106,11 @@ func (l *LivenessJudge) allFeel(f *evidence.Fault) bool {
 // quorumFeels reports whether a fault struck, together with others that were in force then, so many servers that no
 // majority is left.
 func (l *LivenessJudge) quorumFeels(f *evidence.Fault) bool {
-	from, until := l.InForce(f)
-	struck := map[string]bool{}
-	for _, g := range l.Faults {
-		if also, over := l.InForce(g); also <= until && over >= from {
-			for _, host := range g.Targets {
-				struck[host] = struck[host] || !l.ClientHosts[evidence.HostOf(host)]
-			}
-		}
+	if l.Facts.Servers == nil {
+		return false
 	}
-	servers := 0
-	for _, is := range struck {
-		if is {
-			servers++
-		}
-	}
-	return l.Facts.Servers != nil && servers > 0 && 2*servers >= len(l.Facts.Servers.Ensemble)
+	servers := l.StruckWith(f, l.InForce)
+	return servers > 0 && 2*servers >= len(l.Facts.Servers.Ensemble)
 }
 
 // silenced are the times in which a fault kept a's client from hearing of a grant.
