@@ -111,7 +111,7 @@ func (c creator) find(ctx context.Context) (string, error) {
 }
 
 func (c creator) search(ctx context.Context) (string, error) {
-	if err := c.s.zk.Sync(ctx, c.dir); err != nil {
+	if err := c.s.zk.Sync(ctx, path.Join(c.dir, c.prefix)); err != nil { // any path does, and this one says whose it is
 		return "", err
 	}
 	children, err := c.s.zk.Children(ctx, c.dir)
