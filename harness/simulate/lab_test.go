@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	"locklab/harness/scenario"
 	"locklab/harness/simulate"
 	"locklab/workloads"
+	"locklab/workloads/lock"
 )
 
 // builtin returns a built-in scenario for the lab.
@@ -71,6 +73,53 @@ func TestScenarios(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A reduced violation becomes a scenario that shows it again, with no fault and with some, and that reads back as it was
+// written.
+func TestReplays(t *testing.T) {
+	for _, of := range []struct {
+		recipe string
+		seed   uint64
+		kinds  []string // of its faults
+	}{{"broken-lost-wakeup", 10, nil}, {"broken-local-reentry", 12, []string{"expire-session"}}} {
+		t.Run(of.recipe, func(t *testing.T) {
+			t.Parallel()
+			r, _ := lock.Find(of.recipe)
+			x, err := simulate.Shrink(t.Context(), simulate.Seed(r, of.seed, true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			written, err := x.Scenario()
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc, err := scenario.Load("replay.yaml", written.Marshal())
+			if err != nil {
+				t.Fatalf("%v\n%s", err, written.Marshal())
+			}
+			for _, f := range sc.Faults {
+				if !slices.Contains(of.kinds, f.Kind) || f.Trigger == "" {
+					t.Errorf("its faults have %v", f)
+				}
+			}
+			if (len(sc.Faults) == 0) != (len(of.kinds) == 0) {
+				t.Errorf("it has %d faults", len(sc.Faults))
+			}
+			sc.Lab, sc.Seed = ensembles.LabSim, 1
+			dir := filepath.Join(t.TempDir(), "run")
+			if err := errors.Join(simulate.Refuse(sc), simulate.Scenario(t.Context(), sc, dir)); err != nil {
+				t.Fatal(err)
+			}
+			out, err := judge.Check(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := out.Report.Check(x.Finding.Check); c.Result != evidence.Fail {
+				t.Errorf("%s is %s: %s", x.Finding.Check, c.Result, out.Result.Headline)
+			}
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,7 @@ type simulateCmd struct {
 	Out      string   `predictor:"dir" placeholder:"DIR" help:"${simulate_out_help}"`
 	Resume   string   `predictor:"dir" placeholder:"DIR" help:"Go on with the simulation in a directory."`
 	Explain  string   `placeholder:"EXAMPLE" help:"${simulate_explain_help}"`
+	Replay   string   `placeholder:"FILE" help:"${simulate_replay_help}"`
 	JSON     bool     `name:"json" help:"Print the numbers and the findings as JSON."`
 }
 
@@ -113,6 +115,9 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 			if out.Shrunk = append(out.Shrunk, x); !c.JSON {
 				x.Print(std.Out)
 			}
+			if err := c.replay(std, x); err != nil {
+				return e.with(err)
+			}
 		}
 		if c.Stop && shown {
 			break
@@ -125,6 +130,21 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 		return e.with(printJSON(std.Out, out))
 	}
 	return e.with(nil)
+}
+
+// replay writes the scenario that does on real servers what a reduced run does.
+func (c *simulateCmd) replay(std streams, x *simulate.Shrunk) error {
+	if c.Replay == "" {
+		return nil
+	}
+	sc, err := x.Scenario()
+	if err == nil {
+		err = os.WriteFile(c.Replay, sc.Marshal(), 0o644)
+	}
+	if err == nil {
+		fmt.Fprintf(std.Err, "on real servers: locklab run %s\n", c.Replay)
+	}
+	return err
 }
 
 // plan makes the plan, or reads that of the simulation that is continued. The directory is empty if nothing is kept.
@@ -143,6 +163,8 @@ func (c *simulateCmd) plan() (p *simulate.Plan, dir string, err error) {
 			p, err = simulate.ReadPlan(c.Resume)
 		}
 		return p, c.Resume, err
+	case c.Replay != "" && (len(c.Recipe) > 1 || strings.Contains(c.Seeds, "..") || c.Seeds == ""):
+		return nil, "", scenario.Refuse("--replay", "with one seed and one recipe", "it is the scenario of a single violation")
 	case c.Hours < 0 || math.IsNaN(c.Hours) || math.IsInf(c.Hours, 0):
 		return nil, "", scenario.Refuse("--hours", "such as 1000", "%v session-hours", c.Hours)
 	}
@@ -170,7 +192,7 @@ func (c *simulateCmd) explain(std streams, r lock.Recipe) error {
 		return scenario.Refuse("--explain", "one of "+strings.Join(simulate.Examples(), ", ")+", or a seed",
 			"there is no example %q", c.Explain)
 	case len(c.Recipe) > 1 || x != nil && (len(c.Recipe) > 0 || c.NoFaults) || c.Seeds != "" || c.Hours != 0 || c.Stop ||
-		c.Out != "" || c.Resume != "":
+		c.Out != "" || c.Resume != "" || c.Replay != "":
 		return scenario.Refuse("--explain", "with no flags but --json, and for a seed one --recipe, --no-faults and --model",
 			"it tells a single run")
 	case err == nil:

@@ -1,0 +1,143 @@
+package simulate
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"locklab/chaos"
+	"locklab/harness/check/evidence"
+	"locklab/harness/history"
+	"locklab/harness/scenario"
+	"locklab/workloads"
+)
+
+// What a replay lasts.
+const (
+	replays      = 6                      // how often its faults strike, so that chance has as many tries
+	replayCalm   = 20 * time.Second       // without faults
+	replayHold   = 20 * time.Millisecond  // where a fault waits for a hold
+	replayThink  = 5 * time.Millisecond   // at most
+	replayBefore = 500 * time.Millisecond // before the first fault
+)
+
+// Scenario returns a scenario that does on real servers what the run does, again and again: the same lock, guard and
+// number of clients, and its faults in their order. A fault that struck a client under a hold waits for a hold; the
+// others strike at their time. Times are stretched so that a session timeout is that of a scenario without keys.
+func (x *Shrunk) Scenario() (*scenario.Scenario, error) {
+	p, sc := x.plan, scenario.Defaults()
+	sc.Name = fmt.Sprintf("replay-%s-%d", x.Recipe, x.Seed)
+	sc.About = fmt.Sprintf("What seed %d of %s shows: %s", x.Seed, x.Recipe, x.Finding.Check)
+	sc.Workload, sc.Recipe, sc.Guard = p.workload, x.Recipe, p.guard.Name
+	sc.Hold.Centre, sc.Think.Centre = p.hold, min(p.think, replayThink)
+	if sc.Wait = p.wait; p.workload == workloads.Semaphore {
+		sc.Permits, sc.Units = p.permits, p.units
+	}
+	if p.workload == workloads.ReadWrite {
+		sc.ReadShare = p.reads
+	}
+	names := map[int]string{} // of the clients that are left, by their number
+	for c, turns := range p.turns {
+		if len(turns) > 0 {
+			names[c] = fmt.Sprintf("c%d", len(names)+1)
+		}
+	}
+	sc.Clients = max(len(names), 1)
+	sc.ClientProcesses = sc.Clients
+	stretch := float64(sc.SessionTimeout) / float64(p.timeout)
+	scaled := func(d time.Duration) time.Duration { return time.Duration(float64(d) * stretch) }
+	sc.Duration = replayCalm
+	if len(p.faults) > 0 {
+		var ends time.Duration
+		first := p.faults[0].at
+		for _, f := range p.faults {
+			ends = max(ends, f.at+f.lasts-first)
+		}
+		round := scaled(ends) + sc.SessionTimeout + sc.Recovery()
+		for r := range replays {
+			for i, f := range p.faults {
+				strikes, err := x.replayed(i, names)
+				if err != nil {
+					return nil, err
+				}
+				for _, s := range strikes {
+					if s.Trigger != "" {
+						sc.Hold.Centre = replayHold
+					}
+					s.At = (replayBefore + time.Duration(r)*round + scaled(f.at-first) + s.At).Round(time.Millisecond)
+					sc.Faults = append(sc.Faults, s)
+				}
+			}
+		}
+		sc.Duration = (replayBefore + replays*round).Round(time.Second)
+	}
+	return sc, sc.Validate()
+}
+
+// replayed returns what the i-th fault of the run is on real servers. It is none if it struck a client that does not
+// take part. A connection that breaks again and again is reset as often, because no real fault counts frames.
+func (x *Shrunk) replayed(i int, names map[int]string) ([]chaos.Fault, error) {
+	f, id := x.plan.faults[i], fmt.Sprintf("f%d", i+1)
+	keys := map[string]string{"kind": f.kind}
+	if f.target >= x.plan.clients {
+		keys["target"] = string(chaos.TargetFollower)
+		if x.led(id) {
+			keys["target"] = string(chaos.TargetLeader)
+		}
+	} else {
+		name, takesPart := names[f.target]
+		if !takesPart {
+			return nil, nil
+		}
+		if keys["target"] = name; x.heldAt(f) {
+			keys["trigger"] = chaos.TriggerHold
+			if x.Finding.Check == string(evidence.Effect) {
+				keys["trigger"] = chaos.TriggerWrite
+			}
+		}
+	}
+	if f.kind == kindPartition {
+		keys["from"] = chaos.FromServers
+		if f.oneWay {
+			keys["way"] = "in"
+		}
+	}
+	if f.lasts > 0 && f.kind != kindReset {
+		keys["for"] = strconv.FormatFloat(float64(f.lasts.Milliseconds())/float64(x.plan.timeout.Milliseconds()), 'f', 2,
+			64) + "T"
+	}
+	one, err := chaos.ParseFault(keys)
+	all := []chaos.Fault{one}
+	for k := range f.again {
+		one.At = time.Duration(k+1) * replayBefore / 5
+		all = append(all, one)
+	}
+	return all, err
+}
+
+// led reports whether a fault struck the leader.
+func (x *Shrunk) led(fault string) bool {
+	for i := range x.Events {
+		if e := &x.Events[i]; e.Op == history.OpFaultAim && e.Fault == fault {
+			return true
+		}
+	}
+	return false
+}
+
+// heldAt reports whether a fault struck its client under a hold.
+func (x *Shrunk) heldAt(f planned) (holds bool) {
+	for i := range x.Events {
+		e := &x.Events[i]
+		switch {
+		case e.At >= int64(f.at):
+			return holds
+		case who(e.Client) != fmt.Sprintf("c%d", f.target+1):
+		case e.Op == history.OpAcquire && e.Kind == history.OK:
+			holds = true
+		case e.Op == history.OpRelease && e.Kind == history.Invoke:
+			holds = false
+		}
+	}
+	return holds
+}
