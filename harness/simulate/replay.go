@@ -18,6 +18,8 @@ const (
 	replayCalm   = 20 * time.Second       // without faults
 	replayHold   = 20 * time.Millisecond  // where a fault waits for a hold
 	replayThink  = 5 * time.Millisecond   // at most
+	downgrades   = 1. / 3                 // as in the simulation
+	replayWait   = 100 * time.Millisecond // at most, of clients that give up
 	replayBefore = 500 * time.Millisecond // before the first fault
 )
 
@@ -30,11 +32,18 @@ func (x *Shrunk) Scenario() (*scenario.Scenario, error) {
 	sc.About = fmt.Sprintf("What seed %d of %s shows: %s", x.Seed, x.Recipe, x.Finding.Check)
 	sc.Workload, sc.Recipe, sc.Guard = p.workload, x.Recipe, p.guard.Name
 	sc.Hold.Centre, sc.Think.Centre = p.hold, min(p.think, replayThink)
-	if sc.Wait = p.wait; p.workload == workloads.Semaphore {
-		sc.Permits, sc.Units = p.permits, p.units
+	if p.wait > 0 { // so that about every second wait is given up
+		sc.Wait = min(p.wait, replayWait)
+		sc.Hold = workloads.Distribution{Kind: workloads.Exponential, Centre: sc.Wait}
 	}
-	if p.workload == workloads.ReadWrite {
+	switch p.workload {
+	case workloads.Semaphore:
+		sc.Permits, sc.Units = p.permits, p.units
+	case workloads.ReadWrite:
 		sc.ReadShare = p.reads
+		if p.recipe.Downgrade {
+			sc.DowngradeShare = downgrades
+		}
 	}
 	names := map[int]string{} // of the clients that are left, by their number
 	for c, turns := range p.turns {
@@ -62,7 +71,7 @@ func (x *Shrunk) Scenario() (*scenario.Scenario, error) {
 				}
 				for _, s := range strikes {
 					if s.Trigger != "" {
-						sc.Hold.Centre = replayHold
+						sc.Hold = workloads.Distribution{Centre: replayHold}
 					}
 					s.At = (replayBefore + time.Duration(r)*round + scaled(f.at-first) + s.At).Round(time.Millisecond)
 					sc.Faults = append(sc.Faults, s)
