@@ -76,8 +76,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// A reduced violation becomes a scenario that shows it again, with no fault and with some, and that reads back as it was
-// written.
+// A reduced violation becomes a scenario that shows it again, without faults and with some, and that can be read back.
 func TestReplays(t *testing.T) {
 	for _, of := range []struct {
 		recipe string

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -119,6 +120,9 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 				return e.with(err)
 			}
 		}
+		if c.Replay != "" && !shown {
+			fmt.Fprintf(std.Err, "the seed shows no violation, and %s was not written\n", c.Replay)
+		}
 		if c.Stop && shown {
 			break
 		}
@@ -130,6 +134,12 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 		return e.with(printJSON(std.Out, out))
 	}
 	return e.with(nil)
+}
+
+// isDir reports whether there is a directory of that name.
+func isDir(name string) bool {
+	st, err := os.Stat(name)
+	return err == nil && st.IsDir()
 }
 
 // replay writes the scenario that does on real servers what a reduced run does.
@@ -164,7 +174,10 @@ func (c *simulateCmd) plan() (p *simulate.Plan, dir string, err error) {
 		}
 		return p, c.Resume, err
 	case c.Replay != "" && (len(c.Recipe) > 1 || strings.Contains(c.Seeds, "..") || c.Seeds == ""):
-		return nil, "", scenario.Refuse("--replay", "with one seed and one recipe", "it is the scenario of a single violation")
+		return nil, "", scenario.Refuse("--replay", "with one seed and one recipe", "it is the scenario of one violation")
+	case c.Replay != "" && !isDir(filepath.Dir(c.Replay)):
+		return nil, "", scenario.Refuse("--replay", "a file in a directory that is there", "there is no directory %s",
+			filepath.Dir(c.Replay))
 	case c.Hours < 0 || math.IsNaN(c.Hours) || math.IsInf(c.Hours, 0):
 		return nil, "", scenario.Refuse("--hours", "such as 1000", "%v session-hours", c.Hours)
 	}
