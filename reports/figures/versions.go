@@ -48,6 +48,15 @@ func (t *Trial) outcome() string {
 	return failed
 }
 
+// share says how many of the known bugs a gallery has caught; empty if the trial is another one.
+func (t *Trial) share() string {
+	var caught, all int
+	if n, _ := fmt.Sscanf(t.Said, "caught %d of %d known bugs", &caught, &all); n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d of %d)", caught, all)
+}
+
 // ReadTrials reads the trials that were kept below root, in the order in which they were made.
 func ReadTrials(root string) ([]Trial, error) {
 	return records.ReadFile(trialsFile(root), func(t *Trial) int { return t.SchemaVersion }, SchemaVersion)
@@ -88,7 +97,7 @@ func TrialTable(w io.Writer, all []Trial) error {
 				cells = append(cells, words.Absent)
 				continue
 			}
-			cells = append(cells, t.outcome())
+			cells = append(cells, t.outcome()+t.share())
 			add(&revisions, t.Locklab)
 			if t.outcome() != works {
 				notes = append(notes, fmt.Sprintf("- %s, %s: %s", what, version, t.Said))
