@@ -384,9 +384,15 @@ func (s Share) String() string {
 	return fmt.Sprintf("%s (%s–%s)", percent(s.Estimate()), percent(s.Low), percent(s.High))
 }
 
+// percent writes a share in per cent. One that is neither none nor all is not rounded to that.
 func percent(v float64) string {
-	if v > 0 && v < 0.0995 {
-		return fmt.Sprintf("%.1f %%", 100*v)
+	digits, rare := 0, 100*min(v, 1-v)
+	switch {
+	case rare <= 0:
+	case rare < 0.0995:
+		digits = int(math.Ceil(-math.Log10(rare)))
+	case v < 0.0995, rare < 0.995:
+		digits = 1
 	}
-	return fmt.Sprintf("%.0f %%", 100*v)
+	return fmt.Sprintf("%.*f %%", digits, 100*v)
 }

@@ -32,6 +32,25 @@ func TestShareHasWilsonsInterval(t *testing.T) {
 	}
 }
 
+// A share that is neither none nor all does not read as if it were.
+func TestShareIsNotRoundedAway(t *testing.T) {
+	for _, c := range []struct {
+		count, n int
+		want     string
+	}{
+		{0, 27126, "0 (≤ 0.01 %)"},
+		{1, 27126, "0.004 % (0.0007 %–0.02 %)"},
+		{3, 200, "1.5 % (0.5 %–4.3 %)"},
+		{100, 200, "50 % (43 %–57 %)"},
+		{3010, 3014, "99.9 % (99.7 %–99.95 %)"},
+		{200, 200, "100 % (98 %–100 %)"},
+	} {
+		if s := ShareOf(c.count, c.n).String(); s != c.want {
+			t.Errorf("%d of %d: %s, want %s", c.count, c.n, s, c.want)
+		}
+	}
+}
+
 // trials returns n trials of a dose, of which some have all three outcomes.
 func trials(dose float64, n, harmed int) (all []Trial) {
 	for i := range n {
