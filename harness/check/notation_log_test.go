@@ -15,7 +15,7 @@ import (
 //
 //	txn 1.05 0x5 0x1 create l1/lock-0000000000    at 1.05 s, of zxid 0x5, by session 0x1, which owns the znode
 //	txn 1.05 0x5 0x1 delete l1/lock-0000000000    several with ; between them are one transaction
-//	txn 1.05 0x5 0x1 expire                       also "close": its znodes go with it
+//	txn 1.05 0x5 0x1 expire                       also "close": its znodes go with it; also "open"
 //
 // They count in facts with a layout, where the leader's clock is the run's.
 func parseLog(text string) ([]txnlog.Txn, error) {
@@ -34,6 +34,8 @@ func parseLog(text string) ([]txnlog.Txn, error) {
 				t.Ops = append(t.Ops, txnlog.Op{Type: txnlog.Create2, Path: w[1], Ephemeral: true})
 			case "delete":
 				t.Ops = append(t.Ops, txnlog.Op{Type: txnlog.Delete, Path: w[1]})
+			case "open":
+				t.Type = txnlog.CreateSession
 			case "close":
 				t.Type = txnlog.CloseSession
 			case "expire":

@@ -10,13 +10,7 @@ func (d *Digest) Unreleased(a *history.Acquisition) bool { return d.unreleased[a
 // though their client went on without them: it asked for the lock again, or its process was started again or done. A
 // writer may come to read as well, and a client to have more permits.
 func (d *Digest) findUnreleased() map[*history.Acquisition]bool {
-	var all map[*history.Acquisition]bool
-	note := func(a *history.Acquisition) {
-		if all == nil {
-			all = map[*history.Acquisition]bool{}
-		}
-		all[a] = true
-	}
+	all := map[*history.Acquisition]bool{}
 	started := map[string]int64{} // by process: when it was started last, or done
 	for _, e := range d.Events.Of(history.OpProcess, history.OpDone) {
 		if e.Op == history.OpDone || e.ProcessIs(history.ProcessStarted) {
@@ -30,11 +24,11 @@ func (d *Digest) findUnreleased() map[*history.Acquisition]bool {
 		by := caller{a.Client, a.Lock}
 		if b := last[by]; b != nil && endless(b) && b.Process == a.Process && b.N != a.N && a.Mode != history.ModePermit &&
 			(b.Mode == a.Mode || b.Mode == history.ModeRead) {
-			note(b)
+			all[b] = true
 		}
 		last[by] = a
 		if endless(a) && a.Returned < started[a.Process] {
-			note(a)
+			all[a] = true
 		}
 	}
 	return all

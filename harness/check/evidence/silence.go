@@ -162,7 +162,7 @@ func (d *Digest) unrecorded(a *history.Acquisition) *silence {
 // reach returns those of the silences that together lasted from the last contact with a session to its expiry at an
 // instant, the last of them first; nil if they did not. The silences that count last at least a third of the timeout,
 // because a shorter one costs no session, unless others join it without a gap; between two of them, and before the
-// expiry, there is not enough time to be heard of again.
+// expiry, there is not enough time to be heard of again. Those that suffice need no earlier ones behind a gap.
 func (d *Digest) reach(all []silence, heard, at, timeout int64) []silence {
 	if timeout <= 0 {
 		return nil
@@ -170,17 +170,21 @@ func (d *Digest) reach(all []silence, heard, at, timeout int64) []silence {
 	slices.SortStableFunc(all, func(a, b silence) int { return cmp.Compare(b.from, a.from) })
 	join(all)
 	var chain []silence
-	since := at
+	since, enough := at, false
 	for again := true; again; {
 		again = false
 		for _, s := range all {
-			from := max(s.from, heard)
-			if from < since && Later(s.until, d.BackAt()) >= since && s.lasted(heard, at) >= d.leastPart(timeout) {
+			from, gap := max(s.from, heard), d.BackAt()
+			if enough {
+				gap = 0
+			}
+			if from < since && Later(s.until, gap) >= since && s.lasted(heard, at) >= d.leastPart(timeout) {
 				chain, since, again = append(chain, s), from, true
+				enough = at-since >= d.leastSilence(timeout, s.beyond)
 			}
 		}
 	}
-	if len(chain) == 0 || at-since < d.leastSilence(timeout, chain[len(chain)-1].beyond) {
+	if !enough {
 		return nil
 	}
 	slices.SortStableFunc(chain, func(a, b silence) int { return cmp.Compare(b.until, a.until) })
@@ -247,14 +251,17 @@ func (d *Digest) standstills(process string) []*history.Event {
 	})
 }
 
-// heard is the last time before at when the servers are known to have heard of a session: they answered it, or did
-// something for it. Pings leave no trace, so it may have been later.
+// heard is the last time before at when the servers are known to have heard of a session: they answered it, did
+// something for it, or began it, by their logs. Pings leave no trace, so it may have been later.
 func (d *Digest) heard(session history.SessionID, at int64) int64 {
-	all := d.contactsOf(session)
+	last, all := int64(math.MinInt64/2), d.contactsOf(session)
 	if i := sort.Search(len(all), func(i int) bool { return all[i] > at }); i > 0 {
-		return all[i-1]
+		last = all[i-1]
 	}
-	return math.MinInt64 / 2
+	if s := d.Transactions.History.Sessions[int64(session)]; s != nil && s.Created != 0 {
+		last = max(last, d.Transactions.Clock.At(s.CreatedTime)-d.Transactions.Clock.Err)
+	}
+	return last
 }
 
 // contactsOf returns the times when the servers are known to have heard of a session, in order.
