@@ -230,7 +230,11 @@ func (b *blame) of(m *damage) evidence.Explanation {
 	if b.earlier(newer, older) {
 		older, newer, first = newer, older, false
 	}
-	if why := b.overlap(older, newer); m.outdatedAt(first) <= b.usedUntil(older, why) {
+	why := b.overlap(older, newer)
+	if why.Loser == newer.Client { // without tokens, its acquire may have returned last though it was granted first
+		older, first = newer, !first
+	}
+	if m.outdatedAt(first) <= b.usedUntil(older, why) {
 		return why
 	}
 	return none

@@ -13,7 +13,7 @@ import (
 
 // An Explanation says why a holder could still believe that it held a lock after another client had been granted it.
 type Explanation struct {
-	loser  string // the client that lost its hold
+	Loser  string // the client that lost its hold
 	Cause  string // the fault's, or one of the Cause constants; CauseNone if there is none
 	Fault  *Fault
 	Hiccup *history.Event
@@ -76,8 +76,8 @@ func (d *Digest) Explain(older, newer *history.Acquisition, until int64) Explana
 // Taken says why the service took the lock from older before it gave it to newer.
 func (d *Digest) Taken(older, newer *history.Acquisition) Explanation {
 	x := d.findTaken(older, newer)
-	if x.loser == "" {
-		x.loser = older.Client
+	if x.Loser == "" {
+		x.Loser = older.Client
 	}
 	return x
 }
@@ -164,7 +164,7 @@ func (d *Digest) explainBySessions(first, second *history.Acquisition) Explanati
 			continue
 		}
 		x := d.struck(d.Ended(older, "", end), older, newer)
-		x.loser = older.Client
+		x.Loser = older.Client
 		x.Zxids = append([]int64{end.Zxid}, x.Zxids...)
 		x.Text += fmt.Sprintf("; session %s of %s had ended at zxid %s (%s), before %s's acquire returned", older.Session,
 			older.Client, Zxid(end.Zxid), Seconds(d.Transactions.Clock.At(end.Time)), newer.Client)

@@ -156,7 +156,7 @@ func (h Harms) Of(why Explanation) *Harm {
 	if why.Fault == nil {
 		return &Harm{}
 	}
-	by := harmed{why.Fault.ID, why.loser}
+	by := harmed{why.Fault.ID, why.Loser}
 	m := h[by]
 	if m == nil {
 		m = &Harm{}
