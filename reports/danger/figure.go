@@ -151,10 +151,11 @@ func (d *Danger) title() string {
 	}
 	text := without
 	if len(safe) > 0 {
+		with, do := "With ", "lose an update"
 		if text != "" {
-			text += "; "
+			with, do = "; with ", "do"
 		}
-		text += fmt.Sprintf("%s lose %d in %d", joined(safe), lost.Count, lost.Of)
+		text += fmt.Sprintf("%s%s, %d of all %d %s", with, joined(safe), lost.Count, lost.Of, do)
 	}
 	if text == "" {
 		return question
