@@ -24,7 +24,7 @@ var assumptionsCheck = evidence.Check{
 func judgeAssumptions(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	var reasons []string
 	for _, part := range [...]func(*evidence.Digest) []string{incomplete, idle, idleFaults,
-		strayExits, neverWorked, garbled, unplaced, (*evidence.Digest).OneClock} {
+		strayExits, neverWorked, contradictions, unplaced, (*evidence.Digest).OneClock} {
 		reasons = append(reasons, part(d)...)
 	}
 	v := evidence.Verdict{Result: evidence.Pass, Summary: "the run reached what it set out to test",
@@ -37,8 +37,8 @@ func judgeAssumptions(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	return v
 }
 
-// garbled says how the record contradicts itself.
-func garbled(d *evidence.Digest) []string { return d.Garbled }
+// contradictions says how the record contradicts itself.
+func contradictions(d *evidence.Digest) []string { return d.Contradictions }
 
 // incomplete says whether the history ends early, or parts of it are missing.
 func incomplete(d *evidence.Digest) []string {

@@ -9,9 +9,9 @@ import (
 	"locklab/harness/history"
 )
 
-// contradictions says how the record contradicts itself, so that the acquisitions put together from it cannot be
+// findContradictions says how the record contradicts itself, so that the acquisitions put together from it cannot be
 // trusted.
-func contradictions(d *evidence.Digest) []string {
+func findContradictions(d *evidence.Digest) []string {
 	reasons, err := evidence.Safely(func() []string {
 		all := misnumbered(d)
 		for _, found := range []string{outOfOrder(d), fromTheDead(d), ungranted(d)} {

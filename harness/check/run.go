@@ -18,7 +18,7 @@ func Run(events *history.Log, facts evidence.Facts) Report {
 	r := Report{Warnings: []string{}, Faults: []effect.FaultRecord{}, Sometimes: []evidence.ConditionCount{}}
 	d, err := evidence.Safely(func() *evidence.Digest { return evidence.NewDigest(events, facts) })
 	if all := All(); err == nil {
-		d.Garbled = contradictions(d)
+		d.Contradictions = findContradictions(d)
 		r.judge(d, all)
 	} else {
 		for range all {
@@ -28,9 +28,10 @@ func Run(events *history.Log, facts evidence.Facts) Report {
 	}
 	for i, c := range All() {
 		v := &r.Checks[i]
-		if err == nil && len(d.Garbled) > 0 && v.Result == evidence.Fail { // which may be no more than a line that is wrong
+		if err == nil && len(d.Contradictions) > 0 && v.Result == evidence.Fail {
+			// It may be no more than a line that is wrong.
 			v.Result, v.Violation = evidence.Unknown, false
-			v.Summary += "; but the record contradicts itself: " + strings.Join(d.Garbled, "; ")
+			v.Summary += "; but the record contradicts itself: " + strings.Join(d.Contradictions, "; ")
 		}
 		v.Name, v.Expected = c.Name, Expected(&facts, c.Name)
 		if v.Result == evidence.Fail && v.Expected == evidence.ExpectPass {

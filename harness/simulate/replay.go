@@ -2,7 +2,8 @@ package simulate
 
 import (
 	"fmt"
-	"strconv"
+	"math"
+	"slices"
 	"time"
 
 	"locklab/chaos"
@@ -53,34 +54,45 @@ func (x *Shrunk) Scenario() (*scenario.Scenario, error) {
 	}
 	sc.Clients = max(len(names), 1)
 	sc.ClientProcesses = sc.Clients
-	stretch := float64(sc.SessionTimeout) / float64(p.timeout)
-	scaled := func(d time.Duration) time.Duration { return time.Duration(float64(d) * stretch) }
 	sc.Duration = replayCalm
 	if len(p.faults) > 0 {
-		var ends time.Duration
-		first := p.faults[0].at
-		for _, f := range p.faults {
-			ends = max(ends, f.at+f.lasts-first)
+		if err := x.strike(sc, names); err != nil {
+			return nil, err
 		}
-		round := scaled(ends) + sc.SessionTimeout + sc.Recovery()
-		for r := range replays {
-			for i, f := range p.faults {
-				strikes, err := x.replayed(i, names)
-				if err != nil {
-					return nil, err
-				}
-				for _, s := range strikes {
-					if s.Trigger != "" {
-						sc.Hold = workloads.Distribution{Centre: replayHold}
-					}
-					s.At = (replayBefore + time.Duration(r)*round + scaled(f.at-first) + s.At).Round(time.Millisecond)
-					sc.Faults = append(sc.Faults, s)
-				}
-			}
-		}
-		sc.Duration = (replayBefore + replays*round).Round(time.Second)
 	}
 	return sc, sc.Validate()
+}
+
+// strike gives the scenario the faults of the run, again and again.
+func (x *Shrunk) strike(sc *scenario.Scenario, names map[int]string) error {
+	stretch := float64(sc.SessionTimeout) / float64(x.plan.timeout)
+	scaled := func(d time.Duration) time.Duration { return time.Duration(float64(d) * stretch) }
+	var once []chaos.Fault
+	var ends time.Duration
+	first := x.plan.faults[0].at
+	for i, f := range x.plan.faults {
+		strikes, err := x.replayed(i, names)
+		if err != nil {
+			return err
+		}
+		for _, s := range strikes {
+			if s.Trigger != "" {
+				sc.Hold = workloads.Distribution{Centre: replayHold}
+			}
+			s.At += replayBefore + scaled(f.at-first)
+			once = append(once, s)
+		}
+		ends = max(ends, f.at+f.lasts-first)
+	}
+	round := scaled(ends) + sc.SessionTimeout + sc.Recovery()
+	for r := range replays {
+		for _, s := range once {
+			s.At = (s.At + time.Duration(r)*round).Round(time.Millisecond)
+			sc.Faults = append(sc.Faults, s)
+		}
+	}
+	sc.Duration = (replayBefore + replays*round).Round(time.Second)
+	return nil
 }
 
 // replayed returns what the i-th fault of the run is on real servers. It is none if it struck a client that does not
@@ -111,11 +123,10 @@ func (x *Shrunk) replayed(i int, names map[int]string) ([]chaos.Fault, error) {
 			keys["way"] = "in"
 		}
 	}
-	if f.lasts > 0 && f.kind != kindReset {
-		keys["for"] = strconv.FormatFloat(float64(f.lasts.Milliseconds())/float64(x.plan.timeout.Milliseconds()), 'f', 2,
-			64) + "T"
-	}
 	one, err := chaos.ParseFault(keys)
+	if f.lasts > 0 && f.kind != kindReset {
+		one.For = chaos.Span{Timeouts: math.Round(100*float64(f.lasts)/float64(x.plan.timeout)) / 100}
+	}
 	all := []chaos.Fault{one}
 	for k := range f.again {
 		one.At = time.Duration(k+1) * replayBefore / 5
@@ -135,18 +146,9 @@ func (x *Shrunk) led(fault string) bool {
 }
 
 // heldAt reports whether a fault struck its client under a hold.
-func (x *Shrunk) heldAt(f planned) (holds bool) {
-	for i := range x.Events {
-		e := &x.Events[i]
-		switch {
-		case e.At >= int64(f.at):
-			return holds
-		case who(e.Client) != fmt.Sprintf("c%d", f.target+1):
-		case e.Op == history.OpAcquire && e.Kind == history.OK:
-			holds = true
-		case e.Op == history.OpRelease && e.Kind == history.Invoke:
-			holds = false
-		}
-	}
-	return holds
+func (x *Shrunk) heldAt(f planned) bool {
+	return slices.ContainsFunc(history.Acquisitions(history.NewLog(x.Events)), func(a history.Acquisition) bool {
+		return who(a.Client) == fmt.Sprintf("c%d", f.target+1) && a.Granted() && a.Returned < int64(f.at) &&
+			(a.ReleaseInvoked == history.None || a.ReleaseInvoked >= int64(f.at))
+	})
 }

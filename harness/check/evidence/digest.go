@@ -54,8 +54,8 @@ type Digest struct {
 	unserved     once[[]Span]                                       // see [Digest.Unserved]
 	skewed       once[[]skew]                                       // see skews
 
-	Conditions []ConditionCount // that the scenario names, once [check.judgeSometimes] has counted them
-	Garbled    []string         // how the record contradicts itself, which is known before any check begins
+	Conditions     []ConditionCount // that the scenario names, once [check.judgeSometimes] has counted them
+	Contradictions []string         // of the record with itself, which are known before any check begins
 
 	// Instants, None if the history does not tell.
 	Measure, Closed, Drain, Collect int64 // closed: the measured window is over, and clients continue

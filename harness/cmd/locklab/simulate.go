@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/simulate"
 	"locklab/reports/words"
@@ -46,6 +47,9 @@ type simulated struct {
 // Run runs seeds, and prints findings as they come.
 func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 	plan, dir, err := c.plan()
+	if err == nil {
+		err = c.checkReplay(plan)
+	}
 	if err != nil {
 		return err
 	}
@@ -136,10 +140,18 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 	return e.with(nil)
 }
 
-// isDir reports whether there is a directory of that name.
-func isDir(name string) bool {
-	st, err := os.Stat(name)
-	return err == nil && st.IsDir()
+// checkReplay refuses a plan of more than one run, and a file in a directory that is not there.
+func (c *simulateCmd) checkReplay(p *simulate.Plan) error {
+	if c.Replay == "" {
+		return nil
+	}
+	if len(p.Recipes) > 1 || p.First != p.Last {
+		return scenario.Refuse("--replay", "with one seed and one recipe", "it is the scenario of one violation")
+	}
+	if err := rundir.RequireDir(filepath.Dir(c.Replay)); err != nil {
+		return scenario.Refuse("--replay", "a file in a directory that is there", "%v", err)
+	}
+	return nil
 }
 
 // replay writes the scenario that does on real servers what a reduced run does.
@@ -173,11 +185,6 @@ func (c *simulateCmd) plan() (p *simulate.Plan, dir string, err error) {
 			p, err = simulate.ReadPlan(c.Resume)
 		}
 		return p, c.Resume, err
-	case c.Replay != "" && (len(c.Recipe) > 1 || strings.Contains(c.Seeds, "..") || c.Seeds == ""):
-		return nil, "", scenario.Refuse("--replay", "with one seed and one recipe", "it is the scenario of one violation")
-	case c.Replay != "" && !isDir(filepath.Dir(c.Replay)):
-		return nil, "", scenario.Refuse("--replay", "a file in a directory that is there", "there is no directory %s",
-			filepath.Dir(c.Replay))
 	case c.Hours < 0 || math.IsNaN(c.Hours) || math.IsInf(c.Hours, 0):
 		return nil, "", scenario.Refuse("--hours", "such as 1000", "%v session-hours", c.Hours)
 	}
