@@ -85,6 +85,7 @@ func (l *Leader) line(s *Session) *line {
 		layout:   l.layout(),
 		blocks:   everybody,
 		alone:    true,
+		succeeds: true,
 	}
 }
 

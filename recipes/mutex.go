@@ -52,6 +52,7 @@ func newMutex(cfg MutexConfig) *Mutex {
 			layout:   mutexLayout,
 			blocks:   everybody,
 			alone:    true,
+			succeeds: true,
 		},
 	}
 }

@@ -28,6 +28,7 @@ type standing struct {
 	there   bool      // it is in the list
 	blocked bool      // it has to wait
 	block   contender // if so, the last contender that must be gone before it may hold
+	blocks  int       // how many must be gone, with that one
 }
 
 // stand returns how me stands among the children of its directory, which are in no order. It takes one pass and sorts
@@ -39,7 +40,10 @@ func (l layout) stand(children []string, me contender, blocks rule) (s standing)
 			continue
 		}
 		c, ok := l.parse(name)
-		if ok && c.before(me) && blocks(c) && (!s.blocked || s.block.before(c)) {
+		if !ok || !c.before(me) || !blocks(c) {
+			continue
+		}
+		if s.blocks++; !s.blocked || s.block.before(c) {
 			s.block, s.blocked = c, true
 		}
 	}
@@ -93,6 +97,9 @@ const (
 	writing = iota
 	reading
 )
+
+// exclusive reports whether a contender holds alone. Where there is only one kind of contenders, it is this one.
+func exclusive(c contender) bool { return c.kind == writing }
 
 // protectedPrefix begins the names of all znodes that an attempt may create:
 // Curator's protected form, by which a create is found again whose reply was lost.

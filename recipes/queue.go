@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"strings"
+	"sync/atomic"
 
 	"locklab/recipes/internal/tasks"
 	"locklab/recipes/zksession"
@@ -33,6 +34,11 @@ type line struct {
 	// when it went, so that the contender which it blocked is the head now. It is only for contenders that hold alone
 	// ([behindAll]).
 	headed func(ctx context.Context, gone string) bool
+	// succeeds says that a waiter may hold without another list once the one that blocked it has gone, and that holders
+	// mark their release for that: see [place.inherits].
+	succeeds bool
+	// downgrades says that a writer may leave a reader in its place, so that its going alone frees nobody behind it.
+	downgrades bool
 }
 
 // Acquire implements [Lock].
@@ -119,6 +125,11 @@ type place struct {
 	queued bool    // onQueued was called
 	// revoked says that any of our reads showed that we were asked to leave.
 	revoked bool
+	// contended says that several contenders were ahead when we waited last. Then others probably wait behind us, and the
+	// release is to be marked.
+	contended bool
+	// divided says that a reader stands in the place too, so that its release frees nobody: see [RW.ReadUnder].
+	divided atomic.Bool
 }
 
 func (p *place) path() string { return path.Join(p.line.dir, p.name) }
@@ -139,7 +150,8 @@ func (p *place) withdraw(ctx context.Context, err error) {
 // await waits until no contender blocks the place.
 //
 // A hold is granted iff, all in this one session, a list of the directory that was made after our znode was created
-// shows it and no contender before it that blocks us, and the session is not over after the answer. Why that suffices:
+// shows it and no contender before it that blocks us, or [place.inherits] says that a list would, and the session is not
+// over after the answer. Why that suffices:
 // at the instant of the list all contenders that block us were gone. None that does can come before us later, because
 // numbers only rise while the directory exists, and it exists while our znode does (a downgrade inserts a reader at the
 // place of a writer, but only while that writer is there, and that writer would have blocked us). And our znode stays
@@ -195,18 +207,21 @@ func (p *place) await(ctx context.Context) error {
 		if l.herd && changed == nil {
 			continue // the list that came with the create has no watch
 		}
-		block := strings.Clone(at.block.name) // the names of a list share their memory, which is not to be kept while we wait
+		// The names of a list share their memory, which is not to be kept while we wait.
+		at.block.name = strings.Clone(at.block.name)
+		var next *zksession.Succession
 		if changed == nil {
-			changed, err = p.watch(ctx, block)
+			next, changed, err = p.watch(ctx, at)
 		}
 		gone := errors.Is(err, zksession.ErrNoNode)
 		if err == nil {
 			gone, err = p.wait(ctx, changed)
 		}
+		next.End()
 		if err != nil && !gone && !errors.Is(err, zksession.ErrConnectionLoss) {
 			return err
 		}
-		if gone && l.headed != nil && l.headed(ctx, block) {
+		if gone && (p.inherits(at, next) || l.headed != nil && l.headed(ctx, at.block.name)) {
 			return l.s.mayHold()
 		}
 	}
@@ -284,10 +299,47 @@ func (p *place) removeSurplus(children []string) {
 
 // watch returns a waiter for the one contender that blocks us: when that goes, only contenders that it blocks wake. It
 // is a read with a watch rather than a check of existence, since that would leave a watch behind on a znode that has
-// gone.
-func (p *place) watch(ctx context.Context, name string) (*waiter, error) {
-	_, _, w, err := p.line.s.hub.get(ctx, path.Join(p.line.dir, name))
-	return w, err
+// gone. Where that contender's going may be all that we need to know, there is a succession too, and the watch is one on
+// children, which a change of the znode's data does not fire.
+func (p *place) watch(ctx context.Context, at standing) (next *zksession.Succession, w *waiter, err error) {
+	s, ahead := p.line.s, path.Join(p.line.dir, at.block.name)
+	alone := p.alone(at)
+	if alone || p.line.succeeds && exclusive(at.block) {
+		if next, err = s.zk.Succeed(ctx, p.path(), ahead, !alone); err != nil {
+			return nil, nil, err
+		}
+	}
+	if next == nil {
+		_, _, w, err = s.hub.get(ctx, ahead)
+		return nil, w, err
+	}
+	p.contended = !alone
+	_, w, err = s.hub.list(ctx, ahead)
+	return next, w, err
+}
+
+// alone reports whether nobody stands between us and the lock once the contender that blocks us is gone, however it
+// goes.
+func (p *place) alone(at standing) bool {
+	l := p.line
+	return l.succeeds && at.blocks == 1 && !(l.downgrades && exclusive(at.block))
+}
+
+// inherits reports whether we are free to hold since the contender that blocked us has gone, so that no list is needed.
+//
+// There are two reasons for that. Either it was the only one that blocked us: none comes before us later, for the reason
+// that [place.await] states, unless it was a writer that may have left a reader in its place. Or it held the lock, alone
+// and until it went, which is what a marked release says: [place.leave] deletes the znode and sets its data in one
+// transaction, and no place is left so that was not granted. Whoever holds alone is the queue's head, and it was the
+// last of those that block us, so all of them are gone.
+//
+// A change of data alone says nothing, because a revocation is one too, and an administrator may make others. What says
+// it is that a server told of the change and of the deletion as of one transaction.
+//
+// Our own znode has to be there, which no list shows this time. The succession sees that: it was read on the same
+// connection, is watched since, and had not gone before the other one did.
+func (p *place) inherits(at standing, next *zksession.Succession) bool {
+	return !p.doubtful() && (next.Freed() && exclusive(at.block) || next.Left() && p.alone(at))
 }
 
 // wait returns when what is watched has changed or gone, and then reports true, or when our own znode has. A place that
@@ -325,7 +377,7 @@ func (p *place) grant() *Hold { return p.hold(p.stat.Czxid) }
 // hold makes a hold with the given token. It ends at the latest with the session, or with our znode.
 func (p *place) hold(token int64) *Hold {
 	s, node := p.line.s, p.path()
-	h := s.newHold(p.line.key(), token, func(ctx context.Context) error { return s.release(ctx, node) })
+	h := s.newHold(p.line.key(), token, p.leave)
 	h.place, h.path, h.nodes, h.reentrant = p, node, []string{node}, true
 	if p.revoked {
 		h.revoke()
@@ -336,6 +388,25 @@ func (p *place) hold(token int64) *Hold {
 		s.guardLater(h, node, p.stat.Czxid)
 	}
 	return h
+}
+
+// leave removes the znode of a hold, as [Session.release] does. If others probably wait, one that held alone marks its
+// release: see [place.inherits].
+func (p *place) leave(ctx context.Context) error {
+	s, node := p.line.s, p.path()
+	if !p.line.succeeds || p.line.kind != writing || !p.contended || p.divided.Load() || ctx.Err() != nil {
+		return s.release(ctx, node)
+	}
+	_, err := s.zk.Multi(ctx,
+		zksession.Op{Kind: zksession.OpSet, Path: node, Version: zksession.AnyVersion},
+		zksession.Op{Kind: zksession.OpDelete, Path: node, Version: zksession.AnyVersion})
+	switch {
+	case err == nil || errors.Is(err, zksession.ErrNoNode):
+		return removal(err)
+	case refused(err) >= 0:
+		return s.release(ctx, node) // the znode may be deleted, but not set
+	}
+	return s.confirm(ctx, s.janitor.removeAgain(node))
 }
 
 // A lineKey is the key of a line: see [claim].

@@ -44,6 +44,7 @@ func NewRW(cfg RWConfig) (*RW, error) {
 	if err != nil {
 		return nil, err
 	}
+	lines.read.succeeds, lines.write.succeeds, lines.write.downgrades = true, true, true
 	return &RW{lines}, nil
 }
 
@@ -184,6 +185,7 @@ func (rw *RW) readUnder(ctx context.Context, write *Hold) (*Hold, error) {
 	if ctx.Err() != nil {
 		return nil, tasks.Ended(ctx)
 	}
+	write.place.divided.Store(true) // before the look: a release that begins later sees it
 	if write.ctx.Err() != nil {
 		return nil, context.Cause(write.ctx)
 	}

@@ -238,9 +238,8 @@ func TestDowngradeOrder(t *testing.T) {
 	// The reader that queued later leaves first: it is the one that the writer watches.
 	released(t, rb)
 	eventually(t, "the writer waits for the downgraded reader", func() bool {
-		writer.hub.mu.Lock()
-		defer writer.hub.mu.Unlock()
-		return writer.hub.watches[target{path: r.place.path()}] != nil
+		_, ok := watchOn(writer, target{r.place.path(), true})
+		return ok
 	})
 	if got := listed(t, s, lock); len(got) != 2 || len(last.got) > 0 {
 		t.Errorf("%v, %d writers in", got, len(last.got))
@@ -278,13 +277,15 @@ func TestRWRequestsAndWatches(t *testing.T) {
 		// The watches fired by the release of a writer with three readers waiting in sessions of their own, and by
 		// the release of the last of those readers with a writer and another reader waiting.
 		writer, last int
+		// The watches of its own znode that a reader has which waited.
+		own int
 	}{
-		// The first release fires those of the three readers; the second fires the writer's.
-		"rw":      {3, 5, 3, 1},
-		"fair-rw": {3, 5, 3, 1},
+		// The first release fires those of the three readers; the second fires the writer's, and the reader's own.
+		"rw":      {3, 5, 3, 2, 1},
+		"fair-rw": {3, 5, 3, 1, 0},
 		// Each release fires one watch on the directory for each session with a waiter. The waiting writer and reader
 		// share a session.
-		"naive-rw": {3, 0, 4, 1},
+		"naive-rw": {3, 0, 4, 1, 0},
 	} {
 		t.Run(recipe, func(t *testing.T) {
 			lock := lockPath(t)
@@ -324,7 +325,7 @@ func TestRWRequestsAndWatches(t *testing.T) {
 			if recipe == "naive-rw" {
 				inBoth = 1
 			}
-			armed(t, 3+inBoth)
+			armed(t, 3+3*want.own+inBoth)
 			_, _, atRest := fired(t)
 			released(t, h)
 			_, _, n := fired(t)
@@ -339,7 +340,7 @@ func TestRWRequestsAndWatches(t *testing.T) {
 			for _, h := range holds[:2] {
 				released(t, h)
 			}
-			armed(t, inBoth)
+			armed(t, want.own+inBoth)
 			_, _, atRest = fired(t)
 			released(t, holds[2])
 			_, _, last := fired(t)

@@ -137,7 +137,7 @@ func (s *Semaphore) attempt(ctx context.Context, n int, try bool) (*Hold, error)
 			a.report(ahead) // otherwise it depends on the leases
 		}
 	}})
-	m.line.try, m.line.headed = try, a.headed
+	m.line.try, m.line.headed, m.line.succeeds = try, a.headed, false
 	p, err := m.line.enterAs(ctx, guid)
 	if err != nil {
 		return nil, err

@@ -54,17 +54,20 @@ type family struct {
 	unrevocable, unguarded bool
 	// permits says that a place in its queue does not become the hold.
 	permits bool
+	// succeeds says that a waiter may take the lock without a list: see [place.inherits].
+	succeeds bool
 }
 
 var families = []family{
-	{recipe: "mutex", mine: plain("mutex"), real: queued("lock-", "")},
-	{recipe: "rw-write", mine: plain("rw"), real: queued("__WRIT__", ""), holder: reader("rw")},
+	{recipe: "mutex", mine: plain("mutex"), real: queued("lock-", ""), succeeds: true},
+	{recipe: "rw-write", mine: plain("rw"), real: queued("__WRIT__", ""), holder: reader("rw"), succeeds: true},
 	{
 		recipe:     "rw-read",
 		mine:       reader("rw"),
 		real:       queued("__READ__", "__WRIT__"),
 		theirs:     plain("rw"),
 		theirsReal: queued("__WRIT__", ""),
+		succeeds:   true,
 	},
 	{recipe: "fair-rw-write", mine: plain("fair-rw"), real: queued("-write-", ""), holder: reader("fair-rw")},
 	{
@@ -113,6 +116,11 @@ func scenarios() (all []*scenario) {
 		behind.inTheWay = held(holder)
 		first.fresh = true
 		all = append(all, &alone, &behind, &first)
+		if f.succeeds {
+			last := base
+			last.situation, last.inTheWay = "behind-waiters", queueOf(theirs)
+			all = append(all, &last)
+		}
 		all = append(all, f.beyond(base, holder)...)
 	}
 	writer := scenario{
@@ -218,6 +226,33 @@ func held(make maker) func(*stage) (func(context.Context) error, error) {
 			return nil, err
 		}
 		return h.Release, nil
+	}
+}
+
+// queueOf lets the observer hold the lock that the maker makes, and wait for it twice, so that the last of the three
+// marks its release if the servers tell transactions.
+func queueOf(lock maker) func(*stage) (func(context.Context) error, error) {
+	return func(st *stage) (func(context.Context) error, error) {
+		hearsOf(st.t, st.observer, st.observer)
+		hearsOf(st.t, st.subject, st.observer)
+		h, err := lock(st.t, st.observer, st.path, nil).Acquire(st.ctx)
+		if err != nil {
+			return nil, err
+		}
+		passed := make(chan error, 2)
+		for range cap(passed) {
+			queued := make(chan int, 1)
+			l := lock(st.t, st.observer, st.path, func(ahead int) { queued <- ahead })
+			go func() { // waited for below
+				h, err := l.Acquire(st.ctx)
+				if err == nil {
+					err = h.Release(st.ctx)
+				}
+				passed <- err
+			}()
+			<-queued
+		}
+		return func(ctx context.Context) error { return errors.Join(h.Release(ctx), <-passed, <-passed) }, nil
 	}
 }
 

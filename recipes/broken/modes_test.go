@@ -35,7 +35,7 @@ func queuedDowngrade(w *world) {
 	}
 	w.until("the writer acquires, or waits for the reader", func() bool {
 		q := w.nodes(w.path)
-		return second.ended() || len(q) == 2 && q[0].reader && w.watches(b.session(), q[0].path)
+		return second.ended() || len(q) == 2 && q[0].reader && w.waits(b, q)
 	})
 	if !second.ended() {
 		w.release(read)

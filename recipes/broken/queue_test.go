@@ -66,14 +66,14 @@ func wrongPredecessor(w *world) {
 	var queue []znode
 	join := func(c *client, n int) *pending {
 		p := c.start(c.ways.Write)
-		w.until("it waits", func() bool { queue = w.nodes(w.path); return len(queue) == n && w.watchesOther(c, queue) })
+		w.until("it waits", func() bool { queue = w.nodes(w.path); return len(queue) == n && w.waits(c, queue) })
 		return p
 	}
 	quitting, first, second := join(quitter, 2), join(high, 3), join(low, 4)
 	quitting.cancel()
 	w.until("the rest wait", func() bool {
 		queue = w.nodes(w.path)
-		return len(queue) == 3 && w.watchesOther(high, queue) && w.watchesOther(low, queue)
+		return len(queue) == 3 && w.waits(high, queue) && w.waits(low, queue)
 	})
 	w.release(h)
 	if !w.stuck(func() string { return w.cycle(high, low) }, first, second) {
@@ -87,6 +87,20 @@ func (w *world) watchesOther(c *client, queue []znode) bool {
 	return slices.ContainsFunc(
 		queue,
 		func(z znode) bool { return z.owner != c.session() && w.watches(c.session(), z.path) },
+	)
+}
+
+// waits reports whether a client waits in a queue. One that waits for a single contender, and is sound, watches its own
+// znode and the children of the other one, and servers do not report watches on children.
+func (w *world) waits(c *client, queue []znode) bool {
+	return w.watchesOther(c, queue) || w.watchesOwn(c)
+}
+
+// watchesOwn reports whether a client watches a znode of its own in the queue.
+func (w *world) watchesOwn(c *client) bool {
+	return slices.ContainsFunc(
+		w.nodes(w.path),
+		func(z znode) bool { return z.owner == c.session() && w.watches(c.session(), z.path) },
 	)
 }
 
@@ -151,7 +165,7 @@ func cancelledCleanup(w *world) {
 	if !w.stuck(func() string {
 		q := w.nodes(w.path)
 		if quitter.wire.Pings() >= before+heartbeats && len(q) == 2 && q[0].owner == quitter.session() &&
-			w.watches(next.session(), q[0].path) {
+			w.waits(next, q) {
 			return fmt.Sprintf(
 				"%s is left by an attempt that has ended, and session %x waits for it",
 				q[0].path,

@@ -28,6 +28,9 @@ type framedConn struct {
 	begun   bool          // the connect request has been sent
 	lost    bool          // go-zookeeper has given the connection up
 	pending []sentRequest // those without an answer, oldest first
+	// tellsTransactions says that the server has said of an event which transaction it is of.
+	tellsTransactions bool
+	successions       map[string][]*Succession // those that have not ended, by the path of each of their znodes
 	// unproved is how many credentials the server has not accepted yet on this connection; proved is closed when there
 	// are none, or the connection is lost.
 	unproved int
@@ -63,6 +66,9 @@ type answer struct {
 // receiveBuffer. go-zookeeper would break the connection, and all requests of the session with it, each time that the
 // request is repeated. No server has this code.
 const codeTooLarge = -10001
+
+// eventXid stands in place of a request's number in the event of a watch.
+const eventXid = -1
 
 // misplaced reports whether a code says that the connection is the wrong one, and so that the request may have had an
 // effect. The real servers close it then. One that does not would be asked again and again.
@@ -194,7 +200,11 @@ func (c *framedConn) frame() (d *direct, code int32, length int, err error) {
 		if misplaced(code) {
 			c.over = fmt.Errorf("the server answered with code %d", code)
 		}
-		d = c.note(int32(binary.BigEndian.Uint32(head[4:])), code, int64(binary.BigEndian.Uint64(head[4+4:])))
+		if xid := int32(binary.BigEndian.Uint32(head[4:])); xid != eventXid {
+			d = c.note(xid, code, int64(binary.BigEndian.Uint64(head[4+4:])))
+		} else if head, err = c.event(head, length); err != nil {
+			return nil, 0, 0, err
+		}
 	}
 	c.head = head
 	return d, code, length, nil
@@ -215,7 +225,7 @@ func (c *framedConn) note(xid, code int32, zxid int64) *direct {
 			return r.direct
 		}
 	}
-	c.mu.Unlock() // the event of a watch
+	c.mu.Unlock()
 	return nil
 }
 

@@ -215,6 +215,11 @@ func (z *Session) ChildrenW(ctx context.Context, path string, fired func(zksessi
 	return a.names, err
 }
 
+// Succeed implements [zksession.ZooKeeper]. A session without a connection sees nothing of a succession.
+func (z *Session) Succeed(context.Context, string, string, bool) (*zksession.Succession, error) {
+	return nil, nil
+}
+
 func statOf(s zk.Stat) zksession.Stat {
 	return zksession.Stat{Czxid: s.Czxid, Owner: s.EphemeralOwner, Ctime: s.Ctime, Mzxid: s.Mzxid, Version: s.Version,
 		Children: s.NumChildren}

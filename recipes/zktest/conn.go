@@ -181,7 +181,9 @@ func (c *conn) write() {
 }
 
 // notify implements client.
-func (c *conn) notify(kind zk.EventType, path string) { c.push(frame{bytes: encodeEvent(kind, path)}) }
+func (c *conn) notify(kind zk.EventType, path string, zxid int64) {
+	c.push(frame{bytes: encodeEvent(kind, path, zxid)})
+}
 
 // broken implements client. The client of an expired session learns of that when it connects again.
 func (c *conn) broken(bool) { c.close() }

@@ -156,11 +156,12 @@ func (e *encoder) header(op Op, code int32) {
 	e.Int32(code)
 }
 
-// encodeEvent tells of a watch's event.
-func encodeEvent(kind zk.EventType, path string) []byte {
+// encodeEvent tells of a watch's event. Zxid is the transaction that it is of, as servers tell since version 3.9, or
+// untold.
+func encodeEvent(kind zk.EventType, path string, zxid int64) []byte {
 	e := &encoder{}
 	e.Int32(-1) // in place of a request's number
-	e.Int64(-1)
+	e.Int64(zxid)
 	e.Int32(zkproto.CodeOK)
 	e.Int32(int32(kind))
 	e.Int32(int32(zk.StateSyncConnected))

@@ -53,5 +53,5 @@ func FuzzRequest(f *testing.F) {
 // nobody is a client that does not listen.
 type nobody struct{}
 
-func (nobody) notify(zk.EventType, string) {}
-func (nobody) broken(bool)                 {}
+func (nobody) notify(zk.EventType, string, int64) {}
+func (nobody) broken(bool)                        {}

@@ -149,7 +149,7 @@ func (z *Session) watching() (r rewatch) {
 }
 
 // notify implements client.
-func (z *Session) notify(kind zk.EventType, path string) {
+func (z *Session) notify(kind zk.EventType, path string, _ int64) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.watchers = slices.DeleteFunc(z.watchers, func(w *watcher) bool {

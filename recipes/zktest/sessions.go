@@ -34,8 +34,8 @@ type link struct {
 
 // A client is the other end of a link. Its methods are called with the service's lock held and must not block.
 type client interface {
-	// notify tells of an event of a watch.
-	notify(kind zk.EventType, path string)
+	// notify tells of an event of a watch, and of which transaction it is, or untold.
+	notify(kind zk.EventType, path string, zxid int64)
 	// broken tells that the link is of no more use. expired says that the session is over.
 	broken(expired bool)
 }

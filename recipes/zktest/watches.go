@@ -9,6 +9,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
+// untold stands for the transaction of an event that no server tells of: one that is made up after a reconnect.
+const untold = -1
+
 // A watchTable has the connections that watch, by path. A connection that watches a path twice gets one event.
 type watchTable map[string]map[*link]struct{}
 
@@ -21,7 +24,13 @@ func (w watchTable) add(p string, l *link) {
 
 // trigger ends the watches on a path, and tells all connections but those in except and those that may not read it by
 // the ACL: a server does so since ZooKeeper 3.8.4 (CVE-2024-23944). It returns the connections that watched.
-func (w watchTable) trigger(p string, kind zk.EventType, acl []zk.ACL, except map[*link]struct{}) map[*link]struct{} {
+func (w watchTable) trigger(
+	p string,
+	kind zk.EventType,
+	zxid int64,
+	acl []zk.ACL,
+	except map[*link]struct{},
+) map[*link]struct{} {
 	told := w[p]
 	delete(w, p)
 	links := slices.Collect(maps.Keys(told))
@@ -30,7 +39,7 @@ func (w watchTable) trigger(p string, kind zk.EventType, acl []zk.ACL, except ma
 	}
 	for _, l := range links {
 		if _, ok := except[l]; !ok && l.may(acl, zk.PermRead) {
-			l.client.notify(kind, p)
+			l.client.notify(kind, p, zxid)
 		}
 	}
 	return told
@@ -56,14 +65,14 @@ func (w watches) fire(c change) {
 	dir := path.Dir(c.path)
 	switch c.kind {
 	case created:
-		w.data.trigger(c.path, zk.EventNodeCreated, c.nodeACL, nil)
-		w.children.trigger(dir, zk.EventNodeChildrenChanged, c.parentACL, nil)
+		w.data.trigger(c.path, zk.EventNodeCreated, c.zxid, c.nodeACL, nil)
+		w.children.trigger(dir, zk.EventNodeChildrenChanged, c.zxid, c.parentACL, nil)
 	case deleted:
-		told := w.data.trigger(c.path, zk.EventNodeDeleted, c.nodeACL, nil)
-		w.children.trigger(c.path, zk.EventNodeDeleted, c.nodeACL, told)
-		w.children.trigger(dir, zk.EventNodeChildrenChanged, c.parentACL, nil)
+		told := w.data.trigger(c.path, zk.EventNodeDeleted, c.zxid, c.nodeACL, nil)
+		w.children.trigger(c.path, zk.EventNodeDeleted, c.zxid, c.nodeACL, told)
+		w.children.trigger(dir, zk.EventNodeChildrenChanged, c.zxid, c.parentACL, nil)
 	case dataSet:
-		w.data.trigger(c.path, zk.EventNodeDataChanged, c.nodeACL, nil)
+		w.data.trigger(c.path, zk.EventNodeDataChanged, c.zxid, c.nodeACL, nil)
 	}
 }
 
@@ -82,16 +91,16 @@ func (m *server) again(l *link, r rewatch) {
 	for _, p := range r.data {
 		switch n := t[p]; {
 		case n == nil:
-			l.client.notify(zk.EventNodeDeleted, p)
+			l.client.notify(zk.EventNodeDeleted, p, untold)
 		case n.mzxid > r.since:
-			l.client.notify(zk.EventNodeDataChanged, p)
+			l.client.notify(zk.EventNodeDataChanged, p, untold)
 		default:
 			m.watches.data.add(p, l)
 		}
 	}
 	for _, p := range r.exist {
 		if t[p] != nil {
-			l.client.notify(zk.EventNodeCreated, p)
+			l.client.notify(zk.EventNodeCreated, p, untold)
 		} else {
 			m.watches.data.add(p, l)
 		}
@@ -99,9 +108,9 @@ func (m *server) again(l *link, r rewatch) {
 	for _, p := range r.children {
 		switch n := t[p]; {
 		case n == nil:
-			l.client.notify(zk.EventNodeDeleted, p)
+			l.client.notify(zk.EventNodeDeleted, p, untold)
 		case n.pzxid > r.since:
-			l.client.notify(zk.EventNodeChildrenChanged, p)
+			l.client.notify(zk.EventNodeChildrenChanged, p, untold)
 		default:
 			m.watches.children.add(p, l)
 		}

@@ -269,7 +269,9 @@ func misplaced(code int32) bool {
 }
 
 // notify implements client.
-func (c *wire) notify(kind zk.EventType, path string) { c.deliver(encodeEvent(kind, path)) }
+func (c *wire) notify(kind zk.EventType, path string, zxid int64) {
+	c.deliver(encodeEvent(kind, path, zxid))
+}
 
 // broken implements client.
 func (c *wire) broken(bool) { c.shut() }
