@@ -54,8 +54,8 @@ type cost struct {
 
 var costs = map[string]cost{
 	// Requests: create and getChildren together; delete. A waiter also sets the watch on its predecessor, and watches its
-	// own znode, which it does until it goes, or lists a second time. The first waiter here watches its own. The second one
-	// does not, because its server has not told it of a transaction yet.
+	// own znode, until that goes, or lists a second time. The first waiter here watches its own. The second one does not,
+	// because its server has not told it of a transaction yet.
 	"mutex":         {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 3, two: 2},
 	"rw-write":      {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 2, two: 1},
 	"rw-read":       {alone: 3, behind: 5, fired: 1, znodes: 1, waiting: 1, three: 3, two: 2},
