@@ -150,8 +150,8 @@ func (p *place) withdraw(ctx context.Context, err error) {
 // await waits until no contender blocks the place.
 //
 // A hold is granted iff, all in this one session, a list of the directory that was made after our znode was created
-// shows it and no contender before it that blocks us, or [place.inherits] says that a list would, and the session is not
-// over after the answer. Why that suffices:
+// shows it and no contender before it that blocks us, or [place.inherits] says that a list would, and the session is
+// not over after the answer. Why that suffices:
 // at the instant of the list all contenders that block us were gone. None that does can come before us later, because
 // numbers only rise while the directory exists, and it exists while our znode does (a downgrade inserts a reader at the
 // place of a writer, but only while that writer is there, and that writer would have blocked us). And our znode stays
@@ -299,8 +299,8 @@ func (p *place) removeSurplus(children []string) {
 
 // watch returns a waiter for the one contender that blocks us: when that goes, only contenders that it blocks wake. It
 // is a read with a watch rather than a check of existence, since that would leave a watch behind on a znode that has
-// gone. Where that contender's going may be all that we need to know, there is a succession too, and the watch is one on
-// children, which a change of the znode's data does not fire.
+// gone. Where that contender's going may be all that we need to know, there is a succession too, and the watch is one
+// on children, which a change of the znode's data does not fire.
 func (p *place) watch(ctx context.Context, at standing) (next *zksession.Succession, w *waiter, err error) {
 	s, ahead := p.line.s, path.Join(p.line.dir, at.block.name)
 	alone := p.alone(at)
@@ -327,11 +327,11 @@ func (p *place) alone(at standing) bool {
 
 // inherits reports whether we are free to hold since the contender that blocked us has gone, so that no list is needed.
 //
-// There are two reasons for that. Either it was the only one that blocked us: none comes before us later, for the reason
-// that [place.await] states, unless it was a writer that may have left a reader in its place. Or it held the lock, alone
-// and until it went, which is what a marked release says: [place.leave] deletes the znode and sets its data in one
-// transaction, and no place is left so that was not granted. Whoever holds alone is the queue's head, and it was the
-// last of those that block us, so all of them are gone.
+// There are two reasons for that. Either it was the only one that blocked us: none comes before us later, for the
+// reason that [place.await] states, unless it was a writer that may have left a reader in its place. Or it held the
+// lock, alone and until it went, which is what a marked release says: [place.leave] deletes the znode and sets its data
+// in one transaction, and no place is left so that was not granted. Whoever holds alone is the queue's head, and it was
+// the last of those that block us, so all of them are gone.
 //
 // A change of data alone says nothing, because a revocation is one too, and an administrator may make others. What says
 // it is that a server told of the change and of the deletion as of one transaction.

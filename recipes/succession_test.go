@@ -9,7 +9,8 @@ import (
 	"locklab/recipes/zksession"
 )
 
-// hearsOf lets the server of a session tell it of an event, so that the client knows whether the server tells transactions.
+// hearsOf lets the server of a session tell it of an event, so that the client knows whether the server tells
+// transactions.
 func hearsOf(t *testing.T, s *Session, by *Session) {
 	t.Helper()
 	node, err := by.zk.Create(within(t), lockPath(t)+"-told", nil, zksession.Ephemeral)

@@ -89,6 +89,8 @@ func (w *world) stuck(proof func() string, all ...*pending) bool {
 // queuedBehind waits until an acquire has returned, or waits for a znode to go. It reports whether the acquire waits.
 func (w *world) queuedBehind(p *pending, c *client, path string) bool {
 	w.t.Helper()
-	w.until("the acquire returns, or waits", func() bool { return p.ended() || w.watches(c.session(), path) || w.watchesOwn(c) })
+	w.until("the acquire returns, or waits", func() bool {
+		return p.ended() || w.watches(c.session(), path) || w.watchesOwn(c)
+	})
 	return !p.ended()
 }

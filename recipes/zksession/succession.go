@@ -29,8 +29,8 @@ type Succession struct {
 	freed bool
 }
 
-// Left reports whether the znode ahead was deleted while our own was there. It is final once the caller has the event of
-// the deletion.
+// Left reports whether the znode ahead was deleted while our own was there. That is final once the caller has the event
+// of the deletion.
 func (s *Succession) Left() bool {
 	if s == nil {
 		return false
