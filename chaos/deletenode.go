@@ -42,15 +42,16 @@ type deleteNode struct {
 func (d deleteNode) Inject(ctx context.Context) (*Harm, error) {
 	var node agent.Node
 	var at int64
+	admin := newAdministrator(d.ensemble)
 	err := ensembles.Poll(ctx, pollEvery, "a contender's znode at "+d.lock, func() error {
-		all, err := ephemerals(ctx, d.ensemble, d.lock)
+		all, err := ephemerals(ctx, admin, d.lock)
 		if err != nil {
 			return err
 		}
 		if node, err = d.choose(all); err != nil {
 			return err
 		}
-		answer, err := administer(context.WithoutCancel(ctx), d.ensemble, agent.NodesDelete, node.Path)
+		answer, err := admin.do(context.WithoutCancel(ctx), agent.NodesDelete, node.Path)
 		if err == nil && (answer.Refused != "" || answer.Node.Czxid != node.Czxid) {
 			err = errors.New("it went meanwhile")
 		}

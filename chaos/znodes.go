@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"locklab/ensembles"
@@ -11,13 +12,27 @@ import (
 	"locklab/harness/history"
 )
 
-// administer makes an administrator's request about a znode, through a server that is up. It does not ask a server
-// that is stopped, because such a server accepts a connection and never answers on it.
+// An administrator makes requests about znodes. It asks the server that answered last before all others: one that has
+// lost its leader, and does not know it yet, takes seconds to fail. It belongs to one goroutine.
+type administrator struct{ servers []*ensembles.Host }
+
+func newAdministrator(e *ensembles.Ensemble) *administrator {
+	return &administrator{slices.Clone(e.Servers)}
+}
+
+// administer is one request of an administrator.
 func administer(ctx context.Context, e *ensembles.Ensemble, op, path string) (agent.NodeAnswer, error) {
+	return newAdministrator(e).do(ctx, op, path)
+}
+
+// do makes a request through a server that is up. It does not ask a server that is stopped, because such a server
+// accepts a connection and never answers on it.
+func (a *administrator) do(ctx context.Context, op, path string) (agent.NodeAnswer, error) {
 	var errs []error
-	for _, h := range e.Servers {
+	for i, h := range a.servers {
 		answer, err := administerAt(ctx, h, agent.NodeRequest{Op: op, Path: path})
 		if err == nil {
+			a.servers[0], a.servers[i] = h, a.servers[0]
 			return answer, nil
 		}
 		if ctx.Err() != nil {
@@ -62,11 +77,11 @@ func administerAt(ctx context.Context, h *ensembles.Host, r agent.NodeRequest) (
 
 // ephemerals lists the ephemeral znodes at a lock's path, below it, and below its own directories. The contenders of
 // every recipe are there.
-func ephemerals(ctx context.Context, e *ensembles.Ensemble, lock string) ([]agent.Node, error) {
+func ephemerals(ctx context.Context, a *administrator, lock string) ([]agent.Node, error) {
 	var found []agent.Node
 	var look func(path string, depth int) error
 	look = func(path string, depth int) error {
-		answer, err := administer(ctx, e, agent.NodesList, path)
+		answer, err := a.do(ctx, agent.NodesList, path)
 		if err != nil || answer.Refused != "" {
 			return err
 		}

@@ -337,7 +337,8 @@ func (p *place) alone(at standing) bool {
 // it is that a server told of the change and of the deletion as of one transaction.
 //
 // Our own znode has to be there, which no list shows this time. The succession sees that: it was read on the same
-// connection, is watched since, and had not gone before the other one did.
+// connection, is watched since, and had not gone before the other one did. (Somebody who forbids us to read it, and
+// then deletes it, would deceive us: servers tell nobody of what he may not read.)
 func (p *place) inherits(at standing, next *zksession.Succession) bool {
 	return !p.doubtful() && (next.Freed() && exclusive(at.block) || next.Left() && p.alone(at))
 }
