@@ -85,7 +85,7 @@ func (l *Leader) line(s *Session) *line {
 		layout:   l.layout(),
 		blocks:   everybody,
 		alone:    true,
-		succeeds: true,
+		succeeds: !l.cfg.Latch, // Curator's latches wait for a deletion, and hear of no other event
 	}
 }
 

@@ -125,8 +125,8 @@ type place struct {
 	queued bool    // onQueued was called
 	// revoked says that any of our reads showed that we were asked to leave.
 	revoked bool
-	// contended says that several contenders were ahead when we waited last. Then others probably wait behind us, and the
-	// release is to be marked.
+	// contended says that the last wait compared transactions, because several contenders were ahead. Then others probably
+	// wait behind us, and the release is to be marked.
 	contended bool
 	// divided says that a reader stands in the place too, so that its release frees nobody: see [RW.ReadUnder].
 	divided atomic.Bool
@@ -330,15 +330,15 @@ func (p *place) alone(at standing) bool {
 // There are two reasons for that. Either it was the only one that blocked us: none comes before us later, for the
 // reason that [place.await] states, unless it was a writer that may have left a reader in its place. Or it held the
 // lock, alone and until it went, which is what a marked release says: [place.leave] deletes the znode and sets its data
-// in one transaction, and no place is left so that was not granted. Whoever holds alone is the queue's head, and it was
-// the last of those that block us, so all of them are gone.
+// in one transaction, and only a place that was granted is left in that way. Whoever holds alone is the queue's head,
+// and it was the last of those that block us, so all of them are gone.
 //
 // A change of data alone says nothing, because a revocation is one too, and an administrator may make others. What says
 // it is that a server told of the change and of the deletion as of one transaction.
 //
 // Our own znode has to be there, which no list shows this time. The succession sees that: it was read on the same
-// connection, is watched since, and had not gone before the other one did. (Somebody who forbids us to read it, and
-// then deletes it, would deceive us: servers tell nobody of what he may not read.)
+// connection, is watched since, and had not gone before the other one did. (An administrator who forbids us to read it
+// and then deletes it, or who deletes both in one transaction, would deceive us until the hold watches its znode.)
 func (p *place) inherits(at standing, next *zksession.Succession) bool {
 	return !p.doubtful() && (next.Freed() && exclusive(at.block) || next.Left() && p.alone(at))
 }
@@ -391,8 +391,8 @@ func (p *place) hold(token int64) *Hold {
 	return h
 }
 
-// leave removes the znode of a hold, as [Session.release] does. If others probably wait, one that held alone marks its
-// release: see [place.inherits].
+// leave removes the znode of a hold, as [Session.release] does. If others probably wait, a hold that excludes all
+// others is marked as released: see [place.inherits]. One with a reader in its place is not, because it frees nobody.
 func (p *place) leave(ctx context.Context) error {
 	s, node := p.line.s, p.path()
 	if !p.line.succeeds || p.line.kind != writing || !p.contended || p.divided.Load() || ctx.Err() != nil {

@@ -90,8 +90,8 @@ func TestRevokeWithAWaiter(t *testing.T) {
 	}
 	revoked(t, "the holder", h)
 	watched(s, target{path: node}, revokeData)
-	if _, _, after := fired(t); after-before != 1 {
-		t.Errorf("%d watches fired, want 1", after-before)
+	if _, _, after := fired(t); after-before != 2 {
+		t.Errorf("%d watches fired, want 2", after-before)
 	}
 	if n, _ := w.Requests(); n != requests {
 		t.Errorf("%d requests of the waiter, want none", n-requests)

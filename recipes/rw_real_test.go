@@ -280,8 +280,9 @@ func TestRWRequestsAndWatches(t *testing.T) {
 		// The watches of its own znode that a reader has which waited.
 		own int
 	}{
-		// The first release fires those of the three readers; the second fires the writer's, and the reader's own.
-		"rw":      {3, 5, 3, 2, 1},
+		// The first release fires those of the three readers, each of which has two on the writer and one on its own znode;
+		// the second fires the writer's, and the reader's own.
+		"rw":      {3, 6, 6, 2, 1},
 		"fair-rw": {3, 5, 3, 1, 0},
 		// Each release fires one watch on the directory for each session with a waiter. The waiting writer and reader
 		// share a session.
@@ -325,7 +326,7 @@ func TestRWRequestsAndWatches(t *testing.T) {
 			if recipe == "naive-rw" {
 				inBoth = 1
 			}
-			armed(t, 3+3*want.own+inBoth)
+			armed(t, 3+3*2*want.own+inBoth)
 			_, _, atRest := fired(t)
 			released(t, h)
 			_, _, n := fired(t)

@@ -63,16 +63,15 @@ func TestSuccessionNeedsNoList(t *testing.T) {
 	mutex := func(s *Session, queued func(int)) Lock { return realLock(t, "mutex", s, lock, queued) }
 	h := acquired(t, mutex(a, nil))
 	b, c, d := queue(t, a, mutex), queue(t, a, mutex), queue(t, a, mutex)
-	entered := []int32{wire.OpCreate2, wire.OpChildren, wire.OpGetData}
+	waited := []int32{wire.OpCreate2, wire.OpChildren, wire.OpGetData, wire.OpGetData, wire.OpChildren}
 	released(t, h)
 	h = <-b.got
-	if got, want := b.asked(), append(slices.Clone(entered), wire.OpChildren); !slices.Equal(got, want) {
-		t.Errorf("behind a holder: requests %v, want %v", got, want)
+	if got := b.asked(); !slices.Equal(got, waited) {
+		t.Errorf("behind a holder: requests %v, want %v", got, waited)
 	}
 	released(t, h) // unmarked, because b was alone with the holder
 	h = <-c.got
-	marked := append(slices.Clone(entered), wire.OpGetData, wire.OpChildren)
-	if got, want := c.asked(), append(slices.Clone(marked), wire.OpChildren); !slices.Equal(got, want) {
+	if got, want := c.asked(), append(slices.Clone(waited), wire.OpChildren); !slices.Equal(got, want) {
 		t.Errorf("behind an unmarked release: requests %v, want %v", got, want)
 	}
 	released(t, h)
@@ -80,10 +79,51 @@ func TestSuccessionNeedsNoList(t *testing.T) {
 	if got := c.asked(); got[len(got)-1] != wire.OpMulti {
 		t.Errorf("the release after a wait among several is not marked: requests %v", got)
 	}
-	if got := d.asked(); !slices.Equal(got, marked) {
-		t.Errorf("behind a marked release: requests %v, want %v", got, marked)
+	if got := d.asked(); !slices.Equal(got, waited) {
+		t.Errorf("behind a marked release: requests %v, want %v", got, waited)
 	}
 	released(t, h)
+	empty(t, a, lock)
+}
+
+// A waiter behind a holder of its own session lists the queue: the end of the session deletes both znodes at once.
+func TestNoSuccessionWithinASession(t *testing.T) {
+	a, lock := connected(t, SessionConfig{}), lockPath(t)
+	mutex := func(s *Session, queued func(int)) Lock { return realLock(t, "mutex", s, lock, queued) }
+	h := acquired(t, mutex(a, nil))
+	b := queue(t, a, mutex)
+	queued := make(chan int, 1)
+	c := acquiring(t, mutex(b.s, func(ahead int) { queued <- ahead }))
+	<-queued
+	released(t, h)
+	h = <-b.got
+	before := len(b.w.Order())
+	released(t, h)
+	released(t, <-c)
+	if got := b.w.Order()[before:]; !slices.Contains(got, wire.OpChildren) {
+		t.Errorf("requests %v without a list", got)
+	}
+	empty(t, a, lock)
+}
+
+// Curator's LeaderLatch waits for the deletion of the znode before its own, and would miss a marked release.
+func TestLatchesAreNotMarked(t *testing.T) {
+	a, lock := connected(t, SessionConfig{}), lockPath(t)
+	latch := func(s *Session, queued func(int)) Lock {
+		l, err := NewLeader(LeaderConfig{Session: s, Path: lock, ID: "a", Latch: true, OnQueued: queued})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	h := acquired(t, latch(a, nil))
+	b, c := queue(t, a, latch), queue(t, a, latch)
+	released(t, h)
+	released(t, <-b.got)
+	released(t, <-c.got)
+	if got := c.asked(); got[len(got)-1] != wire.OpDelete {
+		t.Errorf("requests %v: the last is not an ordinary delete", got)
+	}
 	empty(t, a, lock)
 }
 

@@ -143,8 +143,8 @@ func (r rooted) ChildrenW(ctx context.Context, p string, fired func(Event)) ([]s
 	return r.ZooKeeper.ChildrenW(ctx, r.full(p), fired)
 }
 
-func (r rooted) Succeed(ctx context.Context, own, ahead string, data bool) (*Succession, error) {
-	return r.ZooKeeper.Succeed(ctx, r.full(own), r.full(ahead), data)
+func (r rooted) Succeed(ctx context.Context, own, ahead string, compare bool) (*Succession, error) {
+	return r.ZooKeeper.Succeed(ctx, r.full(own), r.full(ahead), compare)
 }
 
 func (r rooted) Sync(ctx context.Context, p string) error {

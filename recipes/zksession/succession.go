@@ -15,18 +15,21 @@ import (
 // what happens after that is lost is not seen, and then nothing is said. Its methods may be called from any goroutine.
 //
 // A server carries out transactions in order, and sends the events of a connection in that order. So if our own znode
-// was deleted first, the event that says so comes first. What a server tells of watches that are set again after a
-// reconnect is made up from the present state; it comes on another connection, or is of a znode that has gone.
+// was deleted first, the event that says so comes first. The end of a session deletes all its znodes in one
+// transaction, in any order; so nothing is said if both are of one session. What a server tells of watches that are set
+// again after a reconnect is made up from the present state; it comes on another connection, or is of a znode that has
+// gone.
 type Succession struct {
 	own, ahead string
 	frames     *framedConn
 
 	// These are guarded by frames.mu.
-	there bool  // our own znode existed, and was this session's, when its watch was set
-	over  bool  // our own znode has changed or gone since, which uses the watch up
-	set   int64 // the last transaction that set the data of the one ahead, as far as an event said so
-	left  bool
-	freed bool
+	there  bool  // our own znode existed, and was this session's, when its watch was set
+	theirs bool  // the one ahead existed, and was another session's
+	over   bool  // our own znode has changed or gone since, which uses the watch up
+	set    int64 // the last transaction that set the data of the one ahead, as far as an event said so
+	left   bool
+	freed  bool
 }
 
 // Left reports whether the znode ahead was deleted while our own was there. That is final once the caller has the event
@@ -68,27 +71,30 @@ func (s *Succession) End() {
 }
 
 // Succeed implements [ZooKeeper].
-func (c *connection) Succeed(ctx context.Context, own, ahead string, data bool) (*Succession, error) {
+func (c *connection) Succeed(ctx context.Context, own, ahead string, compare bool) (*Succession, error) {
 	frames, err := c.served(ctx)
 	if err != nil {
 		return nil, err
 	}
 	s, id := &Succession{own: own, ahead: ahead, frames: frames}, c.ID()
-	if !frames.begin(s, data) {
+	if !frames.begin(s, compare) {
 		return nil, nil
 	}
-	watch := func(p string) []byte { return new(zkproto.Encoder).Text(p).Bool(true).B }
-	requests := []*direct{newDirect(zkproto.OpGetData, watch(own), func(b []byte) error {
-		n, err := takeNode(b)
-		frames.mu.Lock()
-		defer frames.mu.Unlock()
-		s.there = err == nil && n.stat.Owner == id
-		return err
-	})}
-	if data {
-		requests = append(requests, newDirect(zkproto.OpGetData, watch(ahead), nil))
+	read := func(p string, note func(owner int64)) *direct {
+		return newDirect(zkproto.OpGetData, new(zkproto.Encoder).Text(p).Bool(true).B, func(b []byte) error {
+			n, err := takeNode(b)
+			if err == nil {
+				frames.mu.Lock()
+				defer frames.mu.Unlock()
+				note(n.stat.Owner)
+			}
+			return err
+		})
 	}
-	if err := c.send(ctx, requests...); err != nil {
+	if err := c.send(ctx,
+		read(own, func(owner int64) { s.there = owner == id }),
+		read(ahead, func(owner int64) { s.theirs = owner != id }),
+	); err != nil {
 		s.End()
 		return nil, err
 	}
@@ -97,10 +103,10 @@ func (c *connection) Succeed(ctx context.Context, own, ahead string, data bool) 
 
 // begin begins a succession, before its watches are set. It refuses one that would compare transactions, if the server
 // has not been seen to tell them.
-func (c *framedConn) begin(s *Succession, compares bool) bool {
+func (c *framedConn) begin(s *Succession, compare bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if compares && !c.tellsTransactions {
+	if compare && !c.tellsTransactions {
 		return false
 	}
 	if c.successions == nil {
@@ -151,7 +157,7 @@ func (s *Succession) note(kind zk.EventType, p string, zxid int64) {
 		s.over = true
 	case kind == zk.EventNodeDataChanged:
 		s.set = zxid
-	case kind == zk.EventNodeDeleted && s.there && !s.over:
+	case kind == zk.EventNodeDeleted && s.there && s.theirs && !s.over:
 		s.left, s.freed = true, zxid > 0 && zxid == s.set
 	}
 }

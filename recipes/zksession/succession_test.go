@@ -53,6 +53,7 @@ func TestSuccession(t *testing.T) {
 	for name, c := range map[string]struct {
 		events      []heard
 		unseen      bool // the read of our own znode has no answer, or another session's
+		ours        bool // the one ahead is our own session's
 		left, freed bool
 	}{
 		"nothing":                     {},
@@ -68,12 +69,13 @@ func TestSuccession(t *testing.T) {
 		"our own was deleted after": {events: []heard{set(9), gone(9), ours(zk.EventNodeDeleted)}, left: true,
 			freed: true},
 		"our own was not there":        {events: []heard{set(9), gone(9)}, unseen: true},
+		"our session's end, or not":    {events: []heard{gone(9), ours(zk.EventNodeDeleted)}, ours: true},
 		"another znode":                {events: []heard{{zk.EventNodeDeleted, "/lock/c", 9}}},
 		"another znode was set as one": {events: []heard{{zk.EventNodeDataChanged, "/lock/c", 9}, gone(9)}, left: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := &framedConn{tellsTransactions: true}
-			s := &Succession{own: own, ahead: ahead, frames: f, there: !c.unseen}
+			s := &Succession{own: own, ahead: ahead, frames: f, there: !c.unseen, theirs: !c.ours}
 			if !f.begin(s, true) {
 				t.Fatal("it is refused")
 			}
@@ -94,7 +96,7 @@ func TestSuccession(t *testing.T) {
 // Transactions are compared only once the server has told one, and what is made up after a reconnect has none.
 func TestSuccessionsNeedTransactions(t *testing.T) {
 	f := &framedConn{}
-	s := &Succession{own: "/b", ahead: "/a", frames: f, there: true}
+	s := &Succession{own: "/b", ahead: "/a", frames: f, there: true, theirs: true}
 	if f.begin(s, true) {
 		t.Error("begun, although the server has told of no transaction")
 	}

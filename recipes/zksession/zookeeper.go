@@ -60,12 +60,12 @@ type ZooKeeper interface {
 	// ChildrenW is to Children what GetW is to Get: fired is called when a child
 	// was created or deleted, or the znode itself was deleted.
 	ChildrenW(ctx context.Context, path string, fired func(Event)) ([]string, error)
-	// Succeed watches, on the present connection, our own znode and, with data, the data of the one ahead of it in a
-	// queue. It costs one request, or two with data, for whose answers it does not wait. The caller also watches the
-	// children of the one ahead, which has none, by ChildrenW. When the event of that comes, the [Succession] says what
-	// is known. It is nil, and has cost nothing, if nothing can be known: with data, on a connection whose server has not
-	// told yet which transaction an event is of. Servers before version 3.9 never tell.
-	Succeed(ctx context.Context, own, ahead string, data bool) (*Succession, error)
+	// Succeed watches, on one connection, the data of our own znode and of the one ahead of it in a queue. It costs two
+	// requests, for whose answers it does not wait. The caller also watches the children of the one ahead, which has none,
+	// by ChildrenW. When the event of that comes, the [Succession] says what is known. It is nil, and has cost nothing, if
+	// transactions are to be compared and the server has not told yet on this connection which transaction an event is of.
+	// Servers before version 3.9 never tell.
+	Succeed(ctx context.Context, own, ahead string, compare bool) (*Succession, error)
 	// Multi executes all of the operations as one transaction, or none. It returns
 	// for each the path of the znode that it created, or "". If one is refused the
 	// error is an [*OpError] that says which.

@@ -65,9 +65,9 @@ func (t inTurn) ChildrenW(ctx context.Context, path string, fired func(zksession
 	return t.ZooKeeper.ChildrenW(ctx, path, fired)
 }
 
-func (t inTurn) Succeed(ctx context.Context, own, ahead string, data bool) (*zksession.Succession, error) {
+func (t inTurn) Succeed(ctx context.Context, own, ahead string, compare bool) (*zksession.Succession, error) {
 	t.next(ctx, "succeed ", own)
-	return t.ZooKeeper.Succeed(ctx, own, ahead, data)
+	return t.ZooKeeper.Succeed(ctx, own, ahead, compare)
 }
 
 func (t inTurn) Multi(ctx context.Context, ops ...zksession.Op) ([]string, error) {
