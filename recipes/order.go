@@ -25,11 +25,13 @@ func everyWriter(c contender) bool { return c.kind == writing }
 
 // A standing is what a list of the directory says about one contender.
 type standing struct {
-	there   bool      // it is in the list
-	blocked bool      // it has to wait
-	block   contender // if so, the last contender that must be gone before it may hold
-	blocks  int       // how many must be gone, with that one
+	there  bool      // it is in the list
+	blocks int       // how many contenders must be gone before it may hold
+	block  contender // the last of them
 }
+
+// blocked reports whether the contender has to wait.
+func (s standing) blocked() bool { return s.blocks > 0 }
 
 // stand returns how me stands among the children of its directory, which are in no order. It takes one pass and sorts
 // nothing, because a list of a long queue is made for every acquisition.
@@ -43,16 +45,17 @@ func (l layout) stand(children []string, me contender, blocks rule) (s standing)
 		if !ok || !c.before(me) || !blocks(c) {
 			continue
 		}
-		if s.blocks++; !s.blocked || s.block.before(c) {
-			s.block, s.blocked = c, true
+		if !s.blocked() || s.block.before(c) {
+			s.block = c
 		}
+		s.blocks++
 	}
 	return s
 }
 
 // ahead returns how many contenders among children must leave before the one that s is about can hold.
 func (s standing) ahead(l layout, children []string) (n int) {
-	if !s.blocked {
+	if !s.blocked() {
 		return 0
 	}
 	for _, name := range children {

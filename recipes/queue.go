@@ -196,7 +196,7 @@ func (p *place) await(ctx context.Context) error {
 				l.onQueued(at.ahead(l.layout, children))
 			}
 		}
-		if !at.blocked {
+		if !at.blocked() {
 			changed.stop()
 			return l.s.mayHold()
 		}

@@ -139,7 +139,7 @@ func TestBlockers(t *testing.T) {
 			last   int
 		}{"reader": {everyWriter, want.reader}, "writer": {everybody, want.none}} {
 			at := rwLayout.stand(children, queue[own], want.blocks)
-			if !at.there || at.blocked != (want.last >= 0) || at.blocked && at.block != queue[want.last] {
+			if !at.there || at.blocked() != (want.last >= 0) || at.blocked() && at.block != queue[want.last] {
 				t.Errorf("%s as a %s: %+v, want it to wait for contender %d", queue[own].name, who, at, want.last)
 			}
 			if got := at.ahead(rwLayout, children); got != want.last+1 {
@@ -147,7 +147,7 @@ func TestBlockers(t *testing.T) {
 			}
 		}
 	}
-	if at := rwLayout.stand(children[1:], queue[0], everybody); at.there || at.blocked {
+	if at := rwLayout.stand(children[1:], queue[0], everybody); at.there || at.blocked() {
 		t.Errorf("a contender that is not in the list: %+v", at)
 	}
 }

@@ -22,6 +22,9 @@ const (
 	OpClose           int32 = -11
 )
 
+// EventXid stands in place of a request's number in the event of a watch, which answers none.
+const EventXid int32 = -1
+
 // The codes of a server's answers (KeeperException.Code).
 const (
 	CodeOK             int32 = 0

@@ -53,6 +53,11 @@ func (c *connection) send(ctx context.Context, requests ...*direct) error {
 	if err != nil {
 		return err
 	}
+	return c.sendOn(ctx, frames, requests...)
+}
+
+// sendOn is send on one connection, which may be lost by now.
+func (c *connection) sendOn(ctx context.Context, frames *framedConn, requests ...*direct) error {
 	// go-zookeeper sends the session's credentials again on each connection, before anything else of its own.
 	select {
 	case <-frames.proved:

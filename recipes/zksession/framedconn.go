@@ -67,9 +67,6 @@ type answer struct {
 // request is repeated. No server has this code.
 const codeTooLarge = -10001
 
-// eventXid stands in place of a request's number in the event of a watch.
-const eventXid = -1
-
 // misplaced reports whether a code says that the connection is the wrong one, and so that the request may have had an
 // effect. The real servers close it then. One that does not would be asked again and again.
 func misplaced(code int32) bool {
@@ -200,7 +197,7 @@ func (c *framedConn) frame() (d *direct, code int32, length int, err error) {
 		if misplaced(code) {
 			c.over = fmt.Errorf("the server answered with code %d", code)
 		}
-		if xid := int32(binary.BigEndian.Uint32(head[4:])); xid != eventXid {
+		if xid := int32(binary.BigEndian.Uint32(head[4:])); xid != zkproto.EventXid {
 			d = c.note(xid, code, int64(binary.BigEndian.Uint64(head[4+4:])))
 		} else if head, err = c.event(head, length); err != nil {
 			return nil, 0, 0, err

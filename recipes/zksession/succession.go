@@ -91,7 +91,7 @@ func (c *connection) Succeed(ctx context.Context, own, ahead string, compare boo
 			return err
 		})
 	}
-	if err := c.send(ctx,
+	if err := c.sendOn(ctx, frames,
 		read(own, func(owner int64) { s.there = owner == id }),
 		read(ahead, func(owner int64) { s.theirs = owner != id }),
 	); err != nil {

@@ -29,7 +29,8 @@ func (r rest) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 // hear lets a connection read an event.
 func (c *framedConn) hear(t *testing.T, e heard) {
 	t.Helper()
-	body := new(zkproto.Encoder).Int32(eventXid).Int64(e.zxid).Int32(0).Int32(int32(e.kind)).Int32(3).Text(e.path).B
+	body := new(zkproto.Encoder).Int32(zkproto.EventXid).Int64(e.zxid).Int32(0).Int32(int32(e.kind)).Int32(3).
+		Text(e.path).B
 	frame := append(new(zkproto.Encoder).Int32(int32(len(body))).B, body...)
 	const head = 4 + zkproto.ReplyHeader
 	c.Conn = rest{Reader: bytes.NewReader(frame[head:])}

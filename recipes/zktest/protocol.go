@@ -160,7 +160,7 @@ func (e *encoder) header(op Op, code int32) {
 // untold.
 func encodeEvent(kind zk.EventType, path string, zxid int64) []byte {
 	e := &encoder{}
-	e.Int32(-1) // in place of a request's number
+	e.Int32(zkproto.EventXid)
 	e.Int64(zxid)
 	e.Int32(zkproto.CodeOK)
 	e.Int32(int32(kind))

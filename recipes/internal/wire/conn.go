@@ -87,7 +87,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if !c.greeted || int32(binary.BigEndian.Uint32(frame[4:])) != eventXid {
+		if !c.greeted || int32(binary.BigEndian.Uint32(frame[4:])) != zkproto.EventXid {
 			c.answer()
 		}
 		if !c.greeted {

@@ -39,9 +39,6 @@ var OpNames = map[int32]string{
 	OpClose:           "close",
 }
 
-// eventXid is the xid of an event that a watch fires, which answers no request.
-const eventXid = -1
-
 // readFrame reads one frame, length included.
 func readFrame(r io.Reader) ([]byte, error) {
 	body, err := zkproto.ReadFrame(r, math.MaxInt32)
