@@ -146,8 +146,9 @@ func (st *stage) waitsAgain(should func(map[target]*watch) bool) {
 		case <-st.over:
 			return true
 		default:
+			// Of the reads of a succession, nobody awaits the answers: see [zksession.ZooKeeper.Succeed].
 			watches, waits := st.waitedFor()
-			return waits && should(watches)
+			return waits && should(watches) && st.w.Idle()
 		}
 	})
 }

@@ -93,7 +93,7 @@ func (c *conn) Read(p []byte) (int, error) {
 		if !c.greeted {
 			c.greeted = true
 			if g, err := zkproto.ParseGrant(frame[4:]); err == nil && g.Session != 0 {
-				if dead := c.w.grant(g, c.Conn); dead {
+				if dead := c.w.grant(g, c); dead {
 					_ = c.Conn.Close()
 					return 0, ErrCut
 				}
@@ -115,7 +115,7 @@ func (c *conn) Read(p []byte) (int, error) {
 }
 
 // grant records that a server granted a session on a connection, and reports whether that session has been killed.
-func (w *Wire) grant(g zkproto.Grant, on net.Conn) (dead bool) {
+func (w *Wire) grant(g zkproto.Grant, on *conn) (dead bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.granted, w.greeted = g, on

@@ -37,6 +37,19 @@ func (c *conn) send(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
+// Idle reports whether every request on the present connection has its answer.
+func (w *Wire) Idle() bool {
+	w.mu.Lock()
+	c := w.greeted
+	w.mu.Unlock()
+	if c == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.unanswered) == 0
+}
+
 // answer records that the oldest request without an answer has one: servers answer in order.
 func (c *conn) answer() {
 	c.mu.Lock()

@@ -23,8 +23,8 @@ type Wire struct {
 	onLoss    func()
 	random    *rand.Rand
 	granted   zkproto.Grant
-	greeted   net.Conn // the connection on which a server granted that
-	killed    int64    // a session that has ended; see Kill
+	greeted   *conn // the connection on which a server granted that
+	killed    int64 // a session that has ended; see Kill
 	mute      map[string]bool
 	muteDials int
 	refuse    bool
