@@ -128,9 +128,10 @@ type LoadCell struct {
 
 // LoadLimits are the limits of a recipe, in acquisitions a second: where the thin load's p99 crosses the bound, and
 // what locklab's searches found. Nothing disturbs the thin load, so its limit is one as Undisturbed is; at the rates in
-// Saturate, the bound also holds again after a disturbance.
+// Saturate, the bound also holds again after a disturbance. A search may find only one of the two, or neither.
 type LoadLimits struct {
 	Recipe      string    `json:"recipe"`
+	Searches    int       `json:"searches"`
 	Thin        []float64 `json:"thin"`
 	Saturate    []float64 `json:"saturate"`
 	Undisturbed []float64 `json:"undisturbed"`
@@ -235,13 +236,22 @@ func (c *LoadConfig) limits(ctx context.Context, to *targets, closed LoadCell) (
 		}
 		l.Thin = append(l.Thin, limit)
 		if c.Searches > 0 {
-			found, undisturbed, err := c.saturate(ctx, to, shape, i)
+			found, said, err := c.saturate(ctx, to, shape, i)
 			if err != nil {
 				return l, err
 			}
-			l.Saturate, l.Undisturbed = append(l.Saturate, found), append(l.Undisturbed, undisturbed)
-			c.Progress(fmt.Sprintf("search %d of %d: thin %.0f/s, locklab %.0f/s, undisturbed %.0f/s", i+1, c.Searches, limit,
-				found, undisturbed))
+			l.Searches++
+			alone := cmp.Or(found.Undisturbed, found.Lower)
+			if found.Lower != nil {
+				l.Saturate = append(l.Saturate, *found.Lower)
+			} else {
+				c.Progress(said)
+			}
+			if alone != nil {
+				l.Undisturbed = append(l.Undisturbed, *alone)
+			}
+			c.Progress(fmt.Sprintf("search %d of %d: thin %.0f/s, locklab %s, undisturbed %s", i+1, c.Searches, limit,
+				perS(found.Lower), perS(alone)))
 		}
 	}
 	return l, nil
@@ -267,17 +277,30 @@ func crossing(closed float64, keeps func(rate float64) (bool, error)) (float64, 
 	return math.Sqrt(low * high), nil
 }
 
-// saturate lets locklab search for its limit, and returns what holds without a disturbance as well.
-func (c *LoadConfig) saturate(ctx context.Context, to *targets, shape Shape, n int) (found, alone float64, err error) {
+// perS is a rate, or n/a.
+func perS(rate *float64) string {
+	if rate == nil {
+		return "n/a"
+	}
+	return fmt.Sprintf("%.0f/s", *rate)
+}
+
+// saturate lets locklab search for its limit, and returns what the command printed too.
+func (c *LoadConfig) saturate(
+	ctx context.Context,
+	to *targets,
+	shape Shape,
+	n int,
+) (found *capacity.Limit, said string, err error) {
 	dir, err := os.MkdirTemp(c.dir, "saturate-*")
 	if err != nil {
-		return 0, 0, err
+		return nil, "", err
 	}
 	file, out := filepath.Join(dir, "bench-load.yaml"), filepath.Join(dir, "sweep")
 	if err := os.WriteFile(file, c.scenario(to, shape), 0o644); err != nil {
-		return 0, 0, err
+		return nil, "", err
 	}
-	said, err := c.command(ctx, "sweep", file, "--saturate", fmt.Sprintf("acquire.p99 < %s", c.Bound), "--yes",
+	said, err = c.command(ctx, "sweep", file, "--saturate", fmt.Sprintf("acquire.p99 < %s", c.Bound), "--yes",
 		"--seed", fmt.Sprint(n+1), "--out", out)
 	var s struct {
 		Series []struct {
@@ -288,10 +311,8 @@ func (c *LoadConfig) saturate(ctx context.Context, to *targets, shape Shape, n i
 	if rerr == nil {
 		rerr = json.Unmarshal(b, &s)
 	}
-	if rerr != nil || len(s.Series) == 0 || s.Series[0].Points[0].Limit == nil ||
-		s.Series[0].Points[0].Limit.Lower == nil {
-		return 0, 0, fmt.Errorf("locklab sweep found no limit: %w\n%s", errors.Join(err, rerr), said)
+	if rerr != nil || len(s.Series) == 0 || s.Series[0].Points[0].Limit == nil {
+		return nil, said, fmt.Errorf("locklab sweep did not search: %w\n%s", errors.Join(err, rerr), said)
 	}
-	limit := s.Series[0].Points[0].Limit
-	return *limit.Lower, *cmp.Or(limit.Undisturbed, limit.Lower), os.RemoveAll(dir)
+	return s.Series[0].Points[0].Limit, said, os.RemoveAll(dir)
 }

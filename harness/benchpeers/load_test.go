@@ -71,7 +71,7 @@ func TestLoadTable(t *testing.T) {
 	table := func() string {
 		var b bytes.Buffer
 		c := LoadComparison{Cells: []LoadCell{cell}, BoundNs: 1e8,
-			Limits: []LoadLimits{{Recipe: ZKLock, Thin: []float64{1000}, Saturate: []float64{700, 800, 810},
+			Limits: []LoadLimits{{Recipe: ZKLock, Searches: 4, Thin: []float64{1000}, Saturate: []float64{700, 800, 810},
 				Undisturbed: []float64{900, 1000, 980}}}}
 		if err := c.print(&b); err != nil {
 			t.Fatal(err)
@@ -81,7 +81,7 @@ func TestLoadTable(t *testing.T) {
 	all := table()
 	for _, want := range []string{"zk-lock, uniform, 0.8 of the limit: 800/s", "1.08 (1.07…1.10)", "≤ 1.20: met",
 		"6 of 600", "crosses 100ms at 1000/s", "found 980/s (median of 3), 0.98 times",
-		"after one, is 800/s"} {
+		"after one, is 800/s (3 of 4 searches)"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}

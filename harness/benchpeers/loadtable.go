@@ -68,11 +68,14 @@ func (c *LoadComparison) print(w io.Writer) error {
 	for _, l := range c.Limits {
 		fmt.Fprintf(w, "\n%s: p99 of the thin load crosses %s at %.0f/s (median of %d)", l.Recipe,
 			time.Duration(c.BoundNs), compare.Median(l.Thin), len(l.Thin))
-		if len(l.Saturate) > 0 {
+		if len(l.Undisturbed) > 0 {
 			alone := compare.Median(l.Undisturbed)
 			fmt.Fprintf(w, "; without a disturbance, sweep --saturate found %.0f/s (median of %d), %.2f times that; goal: 0.90 "+
-				"to 1.10; its answer, at which the bound also holds again after one, is %.0f/s", alone, len(l.Saturate),
-				alone/compare.Median(l.Thin), compare.Median(l.Saturate))
+				"to 1.10", alone, len(l.Undisturbed), alone/compare.Median(l.Thin))
+		}
+		if len(l.Saturate) > 0 {
+			fmt.Fprintf(w, "; its answer, at which the bound also holds again after one, is %.0f/s (%d of %d searches)",
+				compare.Median(l.Saturate), len(l.Saturate), l.Searches)
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n\nWindows of %s after %s; %s\n", time.Duration(c.WindowNs), time.Duration(c.WarmupNs),

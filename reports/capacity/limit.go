@@ -40,8 +40,8 @@ type Limit struct {
 	Recovered *bool `json:"recovered"`
 	// RecoveredNs is how long that took at most.
 	RecoveredNs *int64 `json:"recovered_ns"`
-	// Undisturbed is the hardest level whose full windows held, if it is harder than Lower by more than the goal width:
-	// there the bound did not hold again after a disturbance. It is null if there is no such level.
+	// Undisturbed is the hardest level whose full windows held, if Lower is null or easier by more than the goal width:
+	// there, or below, the bound did not hold again after a disturbance. It is null if there is no such level.
 	Undisturbed *float64 `json:"undisturbed"`
 	// Cold is how many windows were measured until the servers were steady, and Steady says that they became it. It is
 	// null if no level was bad, because then it cannot be seen.
@@ -73,7 +73,7 @@ func (s Search) Limit(trials []Trial) Limit {
 }
 
 func (st *state) limit() Limit {
-	l := Limit{Unknown: st.stuck}
+	l := Limit{Unknown: st.stuck, Undisturbed: st.undisturbed()}
 	if l.Unknown == "" && st.ask.Kind != "" {
 		l.Unknown = "the search is not over"
 	}
@@ -83,7 +83,6 @@ func (st *state) limit() Limit {
 	if st.low > 0 {
 		l.Lower, l.LowerWindows = new(st.level(st.low)), st.full[st.low].counted()
 		l.ConditionalPerS = st.conditional()
-		l.Undisturbed = st.undisturbed()
 		if c := st.recovery(); st.Disturb && (c == lower || c == upper) {
 			l.Recovered, l.RecoveredNs = new(c == lower), st.recoveredNs()
 		}

@@ -244,6 +244,18 @@ func TestSearchOfAMetastableSystem(t *testing.T) {
 		})
 }
 
+// If the time is over before a level comes back from a disturbance, what held without one is told all the same.
+func TestSearchThatOnlyHoldsUndisturbed(t *testing.T) {
+	s := Search{Start: 900, Disturb: true, BudgetS: 400, CostS: map[Kind]float64{Short: 10, Full: 25, Disturbed: 60}}
+	searches(t, 20, s, func(*rand.Rand) *system {
+		return &system{limit: 1000, noise: 0.01, safe: 100}
+	}, func(_ *system, l Limit) {
+		if l.Unknown == "" || l.Lower != nil || l.Undisturbed == nil || !near(*l.Undisturbed, 1000, 0.08) {
+			t.Error(said(l), l.Undisturbed)
+		}
+	})
+}
+
 // What holds with one server away is found below the answer; if nothing changes, it is the answer.
 func TestSearchWithOneServerAway(t *testing.T) {
 	for _, left := range []float64{0.6, 1} {

@@ -41,7 +41,7 @@ func TestHeadlinesOfSearches(t *testing.T) {
 	}{
 		{"a rate", Header{}, &found, []string{"mutex: 940 per second holds acquire.p99 < 20ms; 980 per second is too high " +
 			"(95 % interval 910 to 980, by 6 and 5 windows).", "At 980 per second: late.",
-			"At that load the server was stopped for 2s; the limit was kept again 4 s later.",
+			"At 940 per second the server was stopped for 2s; the limit was kept again 4 s later.",
 			"With one server away, the limit is 600 per second (95 % interval 600 to 640, by 5 and 5 windows; 640 per second " +
 				"was too much)."}},
 		{"a planned rate", Header{PlannedRate: 400}, &found, []string{"At the planned rate of 400 a second p99 is 12 ms; " +
@@ -61,6 +61,8 @@ func TestHeadlinesOfSearches(t *testing.T) {
 		{"nothing holds", Header{}, &capacity.Limit{Upper: level(0.1), Detail: "late"}, []string{"no level holds " +
 			"acquire.p99 < 20ms; 0.1 per second is too much: late."}},
 		{"no answer", Header{}, &capacity.Limit{Unknown: "because"}, []string{"mutex: no answer: because."}},
+		{"no answer, but undisturbed", Header{}, &capacity.Limit{Unknown: "because", Undisturbed: level(900)}, []string{
+			"mutex: no answer: because.\nWithout a disturbance, the limit was kept at 900 per second; after one it was not."}},
 	} {
 		got := headlinesOf(c.header, c.limit)
 		for _, want := range c.want {
