@@ -127,8 +127,9 @@ type LoadCell struct {
 }
 
 // LoadLimits are the limits of a recipe, in acquisitions a second: where the thin load's p99 crosses the bound, and
-// what locklab's searches found. Nothing disturbs the thin load, so its limit is one as Undisturbed is; at the rates in
-// Saturate, the bound also holds again after a disturbance. A search may find only one of the two, or neither.
+// what locklab's searches found, by the same rules. Nothing disturbs the thin load, so its limit is one as Undisturbed
+// is; at the rates in Saturate, the bound also holds again after a disturbance. A search may find only one of the two,
+// or neither.
 type LoadLimits struct {
 	Recipe      string    `json:"recipe"`
 	Searches    int       `json:"searches"`
@@ -224,16 +225,17 @@ func (c *LoadConfig) limits(ctx context.Context, to *targets, closed LoadCell) (
 		rates = append(rates, s.PerS)
 	}
 	for i := range max(c.Searches, 1) {
-		limit, err := crossing(compare.Median(rates), func(rate float64) (bool, error) {
-			shape.Rate = math.Round(rate)
+		limit, err := crossing(compare.Median(rates)/2, func(rate float64) (float64, bool, error) {
+			shape.Rate = rate
 			s, err := c.thin(ctx, to, shape)
 			c.Progress(fmt.Sprintf("the limit of the thin load with %s: at %.0f/s p99 is %s", l.Recipe, shape.Rate,
 				duration(s.P99)))
-			return s.P99 != nil && *s.P99 < int64(c.Bound), err
+			return s.PerS, s.P99 != nil && *s.P99 < int64(c.Bound), err
 		})
 		if err != nil {
 			return l, err
 		}
+		shape.Rate = math.Round(limit)
 		l.Thin = append(l.Thin, limit)
 		if c.Searches > 0 {
 			found, said, err := c.saturate(ctx, to, shape, i)
@@ -257,24 +259,31 @@ func (c *LoadConfig) limits(ctx context.Context, to *targets, closed LoadCell) (
 	return l, nil
 }
 
-// crossing finds the rate from which on the bound is not kept, to 5 %, by halving the interval between a third of the
-// rate of a closed loop and a little more than it.
-func crossing(closed float64, keeps func(rate float64) (bool, error)) (float64, error) {
-	const width = 1.05
-	low, high := closed/3, closed*1.2
-	for high/low > width {
-		rate := math.Sqrt(low * high)
-		ok, err := keeps(rate)
-		switch {
-		case err != nil:
-			return 0, err
-		case ok:
-			low = rate
-		default:
-			high = rate
+// crossing finds the highest rate that keeps the bound, by the rules by which locklab finds its own, without a
+// disturbance. A single window of each rate says little where windows near the limit differ by a factor of ten.
+func crossing(start float64, measure func(rate float64) (perS float64, keeps bool, err error)) (float64, error) {
+	search := capacity.Search{Start: start}
+	var trials []capacity.Trial
+	for {
+		ask, more := search.Next(trials)
+		if !more {
+			break
 		}
+		perS, keeps, err := measure(ask.Level)
+		if err != nil {
+			return 0, err
+		}
+		t := capacity.Trial{Level: ask.Level, Kind: ask.Kind, Reason: capacity.Missed, PerS: &perS}
+		if keeps {
+			t.Reason = capacity.Holds
+		}
+		trials = append(trials, t)
 	}
-	return math.Sqrt(low * high), nil
+	l := search.Limit(trials)
+	if l.Lower == nil {
+		return 0, fmt.Errorf("the thin load has no limit: %s", cmp.Or(l.Unknown, l.Irregular))
+	}
+	return *l.Lower, nil
 }
 
 // perS is a rate, or n/a.

@@ -582,6 +582,10 @@ func TestRecovery(t *testing.T) {
 		t.Errorf("3 s: %+v", p)
 	}
 	loss.Lost[30] = 60
+	r.Latency.Arrival = &measure.Latency{P99Ns: new(int64(5e6))} // as they may in the disturbance
+	if p := trialAt(t, capacity.Full, &r); p.Reason != capacity.Void {
+		t.Errorf("a full window with late arrivals: %+v", p)
+	}
 	if p := trialAt(t, capacity.Disturbed, &r); p.Reason != capacity.Missed || p.RecoveredNs != nil ||
 		!strings.Contains(p.Detail, "did not hold again within 20s") {
 		t.Errorf("not to the end: %+v", p)

@@ -134,7 +134,11 @@ func (p *SweepPlan) trialOf(ask capacity.Ask, sc *scenario.Scenario, r *result.R
 	}
 	unharmed := *r
 	unharmed.Faults = nil // those of a search harm no client
-	if why := unharmed.Void(); why != "" {
+	why := unharmed.Void()
+	if ask.Kind == capacity.Disturbed {
+		why = unharmed.Hampered() // arrivals may come late in the disturbance, and its end alone decides
+	}
+	if why != "" {
 		t.Reason, t.Detail = capacity.Void, why
 	}
 	return t

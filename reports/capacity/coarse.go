@@ -7,13 +7,20 @@ import (
 	"slices"
 )
 
-// coarse sets what short windows say, and returns the load of the next one; 0 if there is none.
+// coarse sets what short windows say, and returns the load of the next one; 0 if there is none. It is over once full
+// windows are measured, unless one of these loads holds that short windows exclude, because something else disturbed
+// them. Then they go on from there: the limit may be many times as high.
 func (st *state) coarse(short map[float64][]Trial) float64 {
 	least, most := st.bounds()
+	holds, wrong := st.holds(), false
 	var again []float64
 	for _, x := range slices.Sorted(maps.Keys(short)) {
 		switch c := coarseClass(short[x]); c {
 		case barred, upper:
+			if x <= holds {
+				wrong = true
+				continue
+			}
 			st.barred[x] = c == barred
 			st.excluded = append(st.excluded, x)
 		case lower:
@@ -33,8 +40,11 @@ func (st *state) coarse(short map[float64][]Trial) float64 {
 	if x := st.warm(short); x != 0 && len(st.full) == 0 {
 		return x
 	}
+	if wrong {
+		st.held = max(st.held, holds)
+	}
 	switch {
-	case len(st.full) > 0:
+	case len(st.full) > 0 && !wrong:
 		return 0
 	case len(st.trials) == 0:
 		return min(max(st.load(cmp.Or(st.Start, 16)), least), most)
@@ -50,6 +60,16 @@ func (st *state) coarse(short map[float64][]Trial) float64 {
 		return st.apart(math.Sqrt(st.held*st.out), short)
 	}
 	return 0
+}
+
+// holds is the hardest load of which full windows say that it holds; 0 = none.
+func (st *state) holds() (hardest float64) {
+	for x, t := range st.full {
+		if t.class() == lower {
+			hardest = max(hardest, x)
+		}
+	}
+	return hardest
 }
 
 // warm counts the windows that were spent on servers that were not steady, and returns the load that is to be measured

@@ -136,7 +136,7 @@ func (st *state) irregular(l *Limit) string {
 	case l.Upper == nil && !st.timeout:
 		return "no level was found that does not hold"
 	case st.Disturb && l.Recovered == nil:
-		return "whether the bound holds again after a disturbance is not known"
+		return "whether the bound holds again after a disturbance is not known" + st.unrecovered()
 	case !st.timeout:
 		return ""
 	case l.Upper == nil:
@@ -145,6 +145,16 @@ func (st *state) irregular(l *Limit) string {
 		return fmt.Sprintf("the time was over before the bounds were within %.0f %%", 100*st.width())
 	case few(l.LowerWindows) || few(l.UpperWindows) && st.upset[st.high] == nil:
 		return fmt.Sprintf("the time was over before both bounds rested on %d windows", windows)
+	}
+	return ""
+}
+
+// unrecovered says, behind a colon, why the last disturbed window did not count; empty if there is none.
+func (st *state) unrecovered() string {
+	for _, t := range slices.Backward(st.trials) {
+		if t.Kind == Disturbed && st.load(t.Level) == st.low && t.Reason == Void {
+			return ": " + t.Detail
+		}
 	}
 	return ""
 }

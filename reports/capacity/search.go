@@ -227,10 +227,17 @@ func (st *state) want(load float64, kind Kind) {
 	if st.Away {
 		reserved += awayWindows * st.CostS[Away]
 	}
+	planned := st.Planned > 0 && st.full[st.load(st.Planned)] == nil
+	if planned {
+		reserved += st.CostS[Full]
+	}
 	if st.BudgetS > 0 && st.spent()+st.CostS[kind]+reserved > st.BudgetS {
 		st.timeout = true
-		if kind != Disturbed && st.low > 0 && st.recovery() == undecided {
+		switch {
+		case kind != Disturbed && st.low > 0 && st.recovery() == undecided:
 			st.ask = Ask{st.level(st.low), Disturbed} // what is known may still turn out to be no limit
+		case planned && st.spent()+st.CostS[Full] <= st.BudgetS:
+			st.ask = Ask{st.Planned, Full}
 		}
 		return
 	}
@@ -342,12 +349,14 @@ func (st *state) fine() {
 // step returns the load to try beyond a bound without a counterpart: what short windows say, or else a step that
 // doubles with each load that was tried; 0 if there is none.
 func (st *state) step(from float64, direction int, loads []float64, least, most float64) float64 {
-	guess := st.out
+	guesses := []float64{st.held, st.out}
 	if direction < 0 {
-		guess = st.held
+		guesses = guesses[:1]
 	}
-	if guess != 0 && st.full[guess] == nil && (guess-from)*float64(direction) > 0 {
-		return guess
+	for _, guess := range guesses {
+		if guess != 0 && st.full[guess] == nil && (guess-from)*float64(direction) > 0 {
+			return guess
+		}
 	}
 	by := 1 + st.width()*math.Pow(2, float64(min(len(loads), mostSteps)-1))
 	x := from * math.Pow(by, float64(direction))

@@ -24,6 +24,7 @@ type system struct {
 	safe       float64 // above this level a disturbance never ends; 0 = it always ends
 	away       float64 // share of the limit that is left with one server away
 	ceiling    float64 // the load side can ask for no more; 0 = it can
+	storm      int     // how many windows after the first are bad whatever their level is
 	fewest     bool
 	n          int
 }
@@ -51,7 +52,7 @@ func (s *system) measure(a Ask) Trial {
 	switch {
 	case s.ceiling > 0 && load > s.ceiling:
 		t.Reason, t.Detail = Void, "arrivals came late"
-	case load > limit || s.rng.Float64() < s.hiccup:
+	case load > limit || s.rng.Float64() < s.hiccup || s.n > 1 && s.n <= 1+s.storm:
 		t.Reason, t.Detail = Missed, "late"
 	case a.Kind == Disturbed && s.safe > 0 && load > s.safe:
 		t.Reason, t.Detail = Missed, "it did not come back"
@@ -244,6 +245,19 @@ func TestSearchOfAMetastableSystem(t *testing.T) {
 		})
 }
 
+// Something that disturbs the first windows does not decide the answer, unless five full windows are among them.
+func TestSearchThatBeginsInAStorm(t *testing.T) {
+	for storm := range 11 {
+		searches(t, 20, Search{}, func(*rand.Rand) *system {
+			return &system{limit: 1000, noise: 0.02, storm: storm}
+		}, func(_ *system, l Limit) {
+			if l.Unknown != "" || l.Irregular != "" || !near(*l.Lower, 1000, 0.08) || len(l.Trials) > 80 {
+				t.Errorf("a storm of %d windows: %s", storm, said(l))
+			}
+		})
+	}
+}
+
 // If the time is over before a level comes back from a disturbance, what held without one is told all the same.
 func TestSearchThatOnlyHoldsUndisturbed(t *testing.T) {
 	s := Search{Start: 900, Disturb: true, BudgetS: 400, CostS: map[Kind]float64{Short: 10, Full: 25, Disturbed: 60}}
@@ -274,7 +288,7 @@ func TestSearchWithOneServerAway(t *testing.T) {
 func TestSearchKeepsToItsBudget(t *testing.T) {
 	cost := map[Kind]float64{Short: 10, Full: 25, Disturbed: 60, Away: 25}
 	for _, budget := range []float64{60, 200, 400, 600, 900, 3000} {
-		s := Search{BudgetS: budget, CostS: cost, Disturb: true, Away: true}
+		s := Search{BudgetS: budget, CostS: cost, Disturb: true, Away: true, Planned: 300}
 		searches(t, 20, s, func(*rand.Rand) *system {
 			return &system{limit: 1000, noise: 0.02, away: 0.8}
 		}, func(_ *system, l Limit) {
@@ -283,6 +297,11 @@ func TestSearchKeepsToItsBudget(t *testing.T) {
 				spent += tr.Seconds
 			}
 			complete := l.Unknown == "" && l.Irregular == ""
+			if l.Lower != nil && !slices.ContainsFunc(l.Trials, func(tr Trial) bool {
+				return tr.Kind == Full && tr.Level == s.Planned
+			}) {
+				t.Errorf("budget %v s: nothing is known of the planned level: %s", budget, said(l))
+			}
 			if spent > budget || budget >= 3000 && !complete || budget <= 200 && complete {
 				t.Errorf("budget %v s: spent %v s, %s", budget, spent, said(l))
 			}

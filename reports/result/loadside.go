@@ -35,34 +35,44 @@ func UseUp(load, servers, all float64) bool {
 // Void says how the load side, or another process beside it, was the limit of a run, so that a threshold that it misses
 // says nothing about the servers; empty if it was not. Faults harm clients on purpose, so runs with faults are never
 // void.
-func (r *Result) Void() string {
+func (r *Result) Void() string { return cmp.Or(r.Hampered(), r.behind()) }
+
+// Hampered is Void without regard to how late arrivals came.
+func (r *Result) Hampered() string {
 	if len(r.Faults) > 0 {
 		return ""
 	}
-	number := func(q Quantity) float64 {
-		if v := q.Value(r); v != nil {
-			return *v
-		}
-		return 0
-	}
-	if n := int64(number(clientDeaths)); n > 0 {
+	if n := int64(r.number(clientDeaths)); n > 0 {
 		return words.Count(n, "client process") + " ended by itself"
 	}
-	if n := int64(number(standstillExpiries)); n > 0 {
+	if n := int64(r.number(standstillExpiries)); n > 0 {
 		return words.Count(n, "session") + " expired while the client process stood still"
 	}
-	load, served, all := number(loadProcessors), number(serverProcessors), number(processors)
-	// Where the servers have used up the processors that the load side shares with them, that is why arrivals are late.
-	shared := UseUp(load, served, all) && served >= load
-	bound, late := r.latencyBound(), r.lateness()
-	if bound > 0 && late != nil && float64(*late) > lateShare*bound && !shared {
-		return fmt.Sprintf("arrivals came late by %s (p99), more than a tenth of %s", words.Duration(*late),
-			words.Duration(int64(bound)))
-	}
-	if used := number(otherProcessors); all > 0 && used > othersShare*all {
+	if used, all := r.number(otherProcessors), r.number(processors); all > 0 && used > othersShare*all {
 		return fmt.Sprintf("other processes used %s of %s processors", words.Digits3(used), words.Digits3(all))
 	}
 	return ""
+}
+
+// behind says that arrivals came late, in a run without faults. Where the servers have used up the processors that the
+// load side shares with them, that is why.
+func (r *Result) behind() string {
+	load, served := r.number(loadProcessors), r.number(serverProcessors)
+	bound, late := r.latencyBound(), r.lateness()
+	if len(r.Faults) > 0 || bound == 0 || late == nil || float64(*late) <= lateShare*bound ||
+		UseUp(load, served, r.number(processors)) && served >= load {
+		return ""
+	}
+	return fmt.Sprintf("arrivals came late by %s (p99), more than a tenth of %s", words.Duration(*late),
+		words.Duration(int64(bound)))
+}
+
+// number is the value of a quantity; 0 if it was not measured.
+func (r *Result) number(q Quantity) float64 {
+	if v := q.Value(r); v != nil {
+		return *v
+	}
+	return 0
 }
 
 // lateness returns the p99 of how late arrivals came; nil if that is not known. What waits in a queue is not late, so

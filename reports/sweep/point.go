@@ -34,7 +34,7 @@ type Point struct {
 	Failovers []Failovers `json:"failovers"`
 
 	Limit *capacity.Limit `json:"limit"`
-	// Caveats are those of the last run that has any.
+	// Caveats are those of the last run that has any; of a search with an answer, of the last such window that held.
 	Caveats []string `json:"caveats,omitempty"`
 
 	used    map[string]float64 // medians of the runs that tell which resources were used up; nil if there are none
@@ -42,6 +42,13 @@ type Point struct {
 	windows []window           // what questions are answered by
 
 	_ struct{}
+}
+
+// supports reports whether what is to be told of a point is true of its i-th run. An answer of a search is about loads
+// that held, and others miss their limit for any reason.
+func (in *PointRuns) supports(i int) bool {
+	l := in.Limit
+	return l == nil || l.Lower == nil || i >= len(l.Trials) || l.Trials[i].Reason == capacity.Holds
 }
 
 // summarizePoint takes medians over a point's runs.
@@ -52,13 +59,13 @@ func summarizePoint(in PointRuns, over string) Point {
 		p.Rate = &in.Setting.Rate
 	}
 	var all []*result.Result
-	for _, r := range in.Runs {
+	for i, r := range in.Runs {
 		if r.Result == nil {
 			continue
 		}
 		p.Dirs = append(p.Dirs, r.Dir)
 		all = append(all, r.Result)
-		if len(r.Result.Caveats) > 0 {
+		if len(r.Result.Caveats) > 0 && in.supports(i) {
 			p.Caveats = r.Result.Caveats
 		}
 		p.Violation = p.Violation || FailedCheck(r.Result) != ""

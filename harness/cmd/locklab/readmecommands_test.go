@@ -22,7 +22,7 @@ case "${0##*/} $1 $*" in
 make*) exit 0 ;;
 "locklab scenarios "* | "locklab completion "* | *--help | *--version | *--dry-run | *--print-config)
 	exec "$LOCKLAB" "$@" ;;
-"locklab sweep "*--resume* | "locklab run "*--connect*) exit 0 ;;
+"locklab sweep "*--resume* | "locklab sweep "*--connect* | "locklab run "*--connect*) exit 0 ;;
 "locklab run "*) exec "$LOCKLAB" "$@" --print-config ;;
 "locklab sweep "*) exec "$LOCKLAB" "$@" --dry-run ;;
 esac
