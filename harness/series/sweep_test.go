@@ -670,6 +670,18 @@ func TestWindowsOfSearches(t *testing.T) {
 	}
 }
 
+// A rate that is given is the planned one, of a closed loop too: its search begins there, and measures it.
+func TestPlannedRate(t *testing.T) {
+	for _, arrivals := range []string{"closed", "poisson"} {
+		base := scenario.Defaults()
+		base.Arrivals, base.Rate.Rates = arrivals, []float64{500}
+		p := mustPlan(t, SweepConfig{Base: base, Saturate: []string{"acquire.p99 < 20ms"}})
+		if p.PlannedRate != 500 || p.Search.Planned != 500 || p.Search.Start != 500 {
+			t.Errorf("%s: %+v", arrivals, p.Search)
+		}
+	}
+}
+
 // A window whose load side was the limit says nothing about a rate that did not hold. A rate that held did.
 func TestVoidTrials(t *testing.T) {
 	late, bound := int64(11*time.Millisecond), result.ThresholdLine{Expr: "acquire.p99 < 100ms", Verdict: evidence.Fail}

@@ -68,7 +68,7 @@ func (p *SweepPlan) planSearch(base *scenario.Scenario, cfg SweepConfig) error {
 		if s := base.Duration.Seconds(); s > 0 {
 			search.Start = max(search.Start, p.samples()/s)
 		}
-		if len(base.Rate.Rates) > 0 && base.Open() {
+		if len(base.Rate.Rates) > 0 { // of a closed loop too, which the search opens
 			search.Start = base.Rate.Rates[0]
 			p.PlannedRate, search.Planned = search.Start, search.Start
 		}

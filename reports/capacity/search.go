@@ -359,6 +359,9 @@ func (st *state) step(from float64, direction int, loads []float64, least, most 
 		}
 	}
 	by := 1 + st.width()*math.Pow(2, float64(min(len(loads), mostSteps)-1))
+	if direction < 0 && st.classOf(from) == barred {
+		by = 2 // what the load side can still ask for is a lower limit at best, so that it need not be found exactly
+	}
 	x := from * math.Pow(by, float64(direction))
 	for range 40 { // until the level differs, which matters if it is a small whole number
 		x = st.load(st.level(min(max(x, least), most)))

@@ -24,6 +24,7 @@ type system struct {
 	safe       float64 // above this level a disturbance never ends; 0 = it always ends
 	away       float64 // share of the limit that is left with one server away
 	ceiling    float64 // the load side can ask for no more; 0 = it can
+	fullMost   float64 // the same in full windows; 0 = ceiling
 	storm      int     // how many windows after the first are bad whatever their level is
 	fewest     bool
 	n          int
@@ -50,7 +51,7 @@ func (s *system) measure(a Ask) Trial {
 	}
 	t.PerS = new(min(load, limit))
 	switch {
-	case s.ceiling > 0 && load > s.ceiling:
+	case s.ceiling > 0 && load > s.ceiling, s.fullMost > 0 && load > s.fullMost && a.Kind == Full:
 		t.Reason, t.Detail = Void, "arrivals came late"
 	case load > limit || s.rng.Float64() < s.hiccup || s.n > 1 && s.n <= 1+s.storm:
 		t.Reason, t.Detail = Missed, "late"
@@ -243,6 +244,20 @@ func TestSearchOfAMetastableSystem(t *testing.T) {
 				t.Error(said(l))
 			}
 		})
+}
+
+// Where the load side is the limit of full windows only, there is an answer in time: what it could ask for.
+func TestSearchThatIsHampered(t *testing.T) {
+	for _, most := range []float64{950, 700, 450, 250} {
+		s := Search{BudgetS: 500, CostS: map[Kind]float64{Short: 10, Full: 25}}
+		searches(t, 20, s, func(*rand.Rand) *system {
+			return &system{limit: 1000, noise: 0.02, fullMost: most}
+		}, func(_ *system, l Limit) {
+			if l.Unknown != "" || !l.AtLeast || l.High != nil || *l.Lower > most || *l.Lower < most/2.1 {
+				t.Errorf("full windows up to %g: %s", most, said(l))
+			}
+		})
+	}
 }
 
 // Something that disturbs the first windows does not decide the answer, unless five full windows are among them.
