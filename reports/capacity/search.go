@@ -227,8 +227,7 @@ func (st *state) want(load float64, kind Kind) {
 	if st.Away {
 		reserved += awayWindows * st.CostS[Away]
 	}
-	planned := st.Planned > 0 && st.full[st.load(st.Planned)] == nil
-	if planned {
+	if st.unplanned() {
 		reserved += st.CostS[Full]
 	}
 	if st.BudgetS > 0 && st.spent()+st.CostS[kind]+reserved > st.BudgetS {
@@ -236,13 +235,16 @@ func (st *state) want(load float64, kind Kind) {
 		switch {
 		case kind != Disturbed && st.low > 0 && st.recovery() == undecided:
 			st.ask = Ask{st.level(st.low), Disturbed} // what is known may still turn out to be no limit
-		case planned && st.spent()+st.CostS[Full] <= st.BudgetS:
+		case st.unplanned() && st.spent()+st.CostS[Full] <= st.BudgetS:
 			st.ask = Ask{st.Planned, Full}
 		}
 		return
 	}
 	st.ask = Ask{st.level(load), kind}
 }
+
+// unplanned reports whether nothing is known yet of the planned level.
+func (st *state) unplanned() bool { return st.Planned > 0 && st.full[st.load(st.Planned)] == nil }
 
 func (st *state) spent() (sum float64) {
 	for _, t := range st.trials {
@@ -341,7 +343,7 @@ func (st *state) fine() {
 		st.want(st.high, Full)
 	case st.low > 0 && st.recovery() == undecided:
 		st.want(st.low, Disturbed)
-	case st.Planned > 0 && st.full[st.load(st.Planned)] == nil:
+	case st.unplanned():
 		st.want(st.load(st.Planned), Full)
 	}
 }
