@@ -129,13 +129,31 @@ type LoadCell struct {
 // LoadLimits are the limits of a recipe, in acquisitions a second: where the thin load's p99 crosses the bound, and
 // what locklab's searches found, by the same rules. Nothing disturbs the thin load, so its limit is one as Undisturbed
 // is; at the rates in Saturate, the bound also holds again after a disturbance. A search may find only one of the two,
-// or neither.
+// or neither. In AtLeast of them the load side was the limit.
 type LoadLimits struct {
 	Recipe      string    `json:"recipe"`
 	Searches    int       `json:"searches"`
 	Thin        []float64 `json:"thin"`
 	Saturate    []float64 `json:"saturate"`
 	Undisturbed []float64 `json:"undisturbed"`
+	AtLeast     int       `json:"at_least"`
+}
+
+// add counts the answer of a search, and returns it as text.
+func (l *LoadLimits) add(found *capacity.Limit) string {
+	l.Searches++
+	alone := cmp.Or(found.Undisturbed, found.Lower)
+	if found.AtLeast {
+		l.AtLeast++
+		return "at least " + perS(alone)
+	}
+	if found.Lower != nil {
+		l.Saturate = append(l.Saturate, *found.Lower)
+	}
+	if alone != nil {
+		l.Undisturbed = append(l.Undisturbed, *alone)
+	}
+	return fmt.Sprintf("%s, undisturbed %s", perS(found.Lower), perS(alone))
 }
 
 // run measures everything.
@@ -242,18 +260,10 @@ func (c *LoadConfig) limits(ctx context.Context, to *targets, closed LoadCell) (
 			if err != nil {
 				return l, err
 			}
-			l.Searches++
-			alone := cmp.Or(found.Undisturbed, found.Lower)
-			if found.Lower != nil {
-				l.Saturate = append(l.Saturate, *found.Lower)
-			} else {
+			if found.Lower == nil || found.AtLeast {
 				c.Progress(said)
 			}
-			if alone != nil {
-				l.Undisturbed = append(l.Undisturbed, *alone)
-			}
-			c.Progress(fmt.Sprintf("search %d of %d: thin %.0f/s, locklab %s, undisturbed %s", i+1, c.Searches, limit,
-				perS(found.Lower), perS(alone)))
+			c.Progress(fmt.Sprintf("search %d of %d: thin %.0f/s, locklab %s", i+1, c.Searches, limit, l.add(found)))
 		}
 	}
 	return l, nil

@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness/scenario"
 	"locklab/recipes/zktest"
+	"locklab/reports/capacity"
 )
 
 // What was lost took longer than all that was measured, and counts as due. What was due outside the window counts as
@@ -75,11 +76,18 @@ func TestLoadTable(t *testing.T) {
 		cell.Thin = append(cell.Thin, LoadSample{PerS: 800, P99: &base})
 		cell.Locklab = append(cell.Locklab, LoadSample{PerS: 790, P99: &head, Lost: 1, Due: 100})
 	}
+	limits := LoadLimits{Recipe: ZKLock, Thin: []float64{1000}}
+	for _, found := range []capacity.Limit{
+		{Lower: new(700.), Undisturbed: new(900.)},
+		{Undisturbed: new(1000.)},
+		{Lower: new(400.), AtLeast: true},
+		{Lower: new(980.)},
+	} {
+		limits.add(&found)
+	}
 	table := func() string {
 		var b bytes.Buffer
-		c := LoadComparison{Cells: []LoadCell{cell}, BoundNs: 1e8,
-			Limits: []LoadLimits{{Recipe: ZKLock, Searches: 4, Thin: []float64{1000}, Saturate: []float64{700, 800, 810},
-				Undisturbed: []float64{900, 1000, 980}}}}
+		c := LoadComparison{Cells: []LoadCell{cell}, BoundNs: 1e8, Limits: []LoadLimits{limits}}
 		if err := c.print(&b); err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +96,8 @@ func TestLoadTable(t *testing.T) {
 	all := table()
 	for _, want := range []string{"zk-lock, uniform, 0.8 of the limit: 800/s", "1.08 (1.07…1.10)", "≤ 1.20: met",
 		"6 of 600", "crosses 100ms at 1000/s", "found 980/s (median of 3), 0.98 times",
-		"after one, is 800/s (3 of 4 searches)"} {
+		"after one, is 840/s (2 of 4 searches)",
+		"in 1 of 4 searches the load side was the limit"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)
 		}

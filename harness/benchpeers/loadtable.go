@@ -77,6 +77,10 @@ func (c *LoadComparison) print(w io.Writer) error {
 			fmt.Fprintf(w, "; its answer, at which the bound also holds again after one, is %.0f/s (%d of %d searches)",
 				compare.Median(l.Saturate), len(l.Saturate), l.Searches)
 		}
+		if l.AtLeast > 0 {
+			fmt.Fprintf(w, "; in %d of %d searches the load side was the limit, and they count as nothing", l.AtLeast,
+				l.Searches)
+		}
 	}
 	_, err := fmt.Fprintf(w, "\n\nWindows of %s after %s; %s\n", time.Duration(c.WindowNs), time.Duration(c.WarmupNs),
 		c.ZooKeeper)

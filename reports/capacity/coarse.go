@@ -42,6 +42,11 @@ func (st *state) coarse(short map[float64][]Trial) float64 {
 	}
 	if wrong {
 		st.held = max(st.held, holds)
+		for x, t := range st.full {
+			if t.class() == upper && x > holds && (st.out == 0 || x < st.out) {
+				st.out = x
+			}
+		}
 	}
 	switch {
 	case len(st.full) > 0 && !wrong:

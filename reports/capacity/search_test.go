@@ -273,6 +273,25 @@ func TestSearchThatBeginsInAStorm(t *testing.T) {
 	}
 }
 
+// Short windows that go on after a storm keep below a level that full windows have excluded.
+func TestSearchAfterAStormKeepsItsUpperBound(t *testing.T) {
+	var trials []Trial
+	add := func(n int, level float64, k Kind, r Reason) {
+		for range n {
+			trials = append(trials, Trial{Level: level, Kind: k, Reason: r, Seconds: 1})
+		}
+	}
+	add(1, 8, Short, Holds)
+	add(MostCold, 16, Short, Missed)
+	add(windows, 16, Full, Holds)
+	add(windows, 100, Full, Missed)
+	add(1, 32, Short, Holds)
+	add(1, 64, Short, Holds)
+	if got, _ := (Search{}).Next(trials); got.Kind != Short || got.Level != 80 {
+		t.Errorf("%+v, want a short window at 80", got)
+	}
+}
+
 // If the time is over before a level comes back from a disturbance, what held without one is told all the same.
 func TestSearchThatOnlyHoldsUndisturbed(t *testing.T) {
 	s := Search{Start: 900, Disturb: true, BudgetS: 400, CostS: map[Kind]float64{Short: 10, Full: 25, Disturbed: 60}}
