@@ -38,13 +38,13 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 	b := belief{Digest: d, harms: evidence.Harms{}, crowd: map[effect.HandOver]bool{}, slots: slotsOf(d)}
 	var doubts string
 	for _, l := range d.Locks {
-		var holds, permits []evidence.Hold
+		var holds, permits, awake []effect.Hold
 		for _, a := range l.Grants {
-			h := evidence.Hold{From: a.Returned, Until: d.BelievedUntil(a), By: a}
+			h := effect.Hold{From: a.Returned, Until: d.BelievedUntil(a), By: a}
 			switch {
 			case history.Exclusive(a.Mode) || a.Mode == history.ModeRead:
 				if holds == nil {
-					holds = make([]evidence.Hold, 0, len(l.Grants))
+					holds = make([]effect.Hold, 0, len(l.Grants))
 				}
 				holds = append(holds, h)
 			case a.Mode != history.ModePermit:
@@ -52,14 +52,22 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 			case d.Facts.Permits <= 0:
 				doubts = "the number of permits is not known"
 			default:
-				h.Since = d.GrantedSince(a)
+				var since int64
+				h.Since, since = d.GrantedSince(a)
 				permits = append(permits, h)
+				h.Since = since
+				awake = append(awake, h)
 			}
 		}
-		b.holds += len(holds) + len(permits)
-		evidence.EachOverlap(holds, b.overlap)
+		if b.holds += len(holds) + len(permits); len(holds) > 0 && len(permits) > 0 {
+			doubts = fmt.Sprintf("%s was held by permits and otherwise, and how these exclude each other is not known", l.Lock)
+		}
+		effect.EachOverlap(holds, b.overlap)
 		limit := func(from, until int64) int64 { return d.MostPermits(l.Lock, from, until) }
 		eachExcess(permits, limit, b.canBeGone, b.excess)
+		if !slices.Equal(permits, awake) {
+			eachExcess(awake, limit, b.canBeGone, b.excessUnseen)
+		}
 		b.inSlots(l.Grants)
 		b.hidden(holds, nil)
 		b.hidden(permits, limit)
@@ -75,7 +83,7 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 	switch {
 	case b.unsure+b.unattributed > 0 && b.unexplained == 0:
 		v.Result, v.Summary = evidence.Unknown, b.summary()
-	case b.count > 0 && b.perhaps > 0 && b.unexplained == 0:
+	case b.count > 0 && b.perhaps+b.late > 0 && b.unexplained == 0:
 		v.Setf(evidence.Unknown, "%s; %s", b.summary(), b.open())
 	case b.count > 0 && b.unplanned == b.count && d.Facts.Expect[evidence.BeliefExclusion] != evidence.ExpectAny:
 		v.Setf(evidence.Unknown, "%s; nothing but standstills that nobody planned explains them", b.summary())
@@ -106,6 +114,8 @@ type belief struct {
 	unattributed                       int64  // overlaps that cannot be attributed to anything
 	leftOut, perhaps                   int64  // pairs that may overlap or not, and of these others than faults explain
 	within                             int64  // by how much the clocks of such pairs may be off
+	late                               int64  // pairs that are an excess unless a driver stood still unseen
+	firstLate                          string // the first of these in words
 	worst                              string // the longest overlap in words
 	bad, good                          []evidence.Finding
 	harms                              evidence.Harms
@@ -113,7 +123,7 @@ type belief struct {
 	crowd                              map[effect.HandOver]bool // pairs of holds of too many permits
 }
 
-func (b *belief) overlap(first, second *evidence.Hold) {
+func (b *belief) overlap(first, second *effect.Hold) {
 	older, newer := first.By, second.By
 	if b.GrantedFirst(newer, older) {
 		older, newer = newer, older // an acquire can return late
@@ -136,16 +146,31 @@ func (b *belief) canBeGone(older, newer *history.Acquisition) bool {
 	return why.Explained() || why.Unsure()
 }
 
-func (b *belief) excess(older, newer *evidence.Hold, from, until, taken, limit int64) {
+func (b *belief) excess(older, newer *effect.Hold, from, until, taken, limit int64) {
 	b.crowd[effect.HandOver{Older: older.By, Newer: newer.By}] = true
-	b.add(older.By, newer.By, from, until, func() string {
-		lead := fmt.Sprintf("%s believed that it held %s of %s", evidence.Holder(older.By),
-			evidence.Count(older.By.Permits, "permit", "permits"), older.By.Lock)
-		if older != newer {
-			lead += fmt.Sprintf(", and %s believed that it held %d", evidence.Holder(newer.By), newer.By.Permits)
-		}
-		return fmt.Sprintf("%s: %d were taken of %d", lead, taken, limit)
-	})
+	b.add(older.By, newer.By, from, until, func() string { return excessText(older, newer, taken, limit) })
+}
+
+// excessText says what the clients of two holds believed.
+func excessText(older, newer *effect.Hold, taken, limit int64) string {
+	lead := fmt.Sprintf("%s believed that it held %s of %s", evidence.Holder(older.By),
+		evidence.Count(older.By.Permits, "permit", "permits"), older.By.Lock)
+	if older != newer {
+		lead += fmt.Sprintf(", and %s believed that it held %d", evidence.Holder(newer.By), newer.By.Permits)
+	}
+	return fmt.Sprintf("%s: %d were taken of %d", lead, taken, limit)
+}
+
+// excessUnseen notes an excess that was none if a driver that declares no pings stood still, so that a client was told
+// late of permits that it was granted while there were more.
+func (b *belief) excessUnseen(older, newer *effect.Hold, from, until, taken, limit int64) {
+	pair := effect.HandOver{Older: older.By, Newer: newer.By}
+	if b.crowd[pair] || !b.Facts.Exclusive || b.Explain(older.By, newer.By, until).Explained() {
+		return
+	}
+	if b.late++; b.late == 1 {
+		b.firstLate = excessText(older, newer, taken, limit) + evidence.UnlessStood
+	}
 }
 
 // inSlots looks for clients that believed that they held one slot of a semaphore, though the service had not taken it
@@ -153,14 +178,14 @@ func (b *belief) excess(older, newer *evidence.Hold, from, until, taken, limit i
 func (b *belief) inSlots(grants []*history.Acquisition) {
 	slots := b.slots.grants(grants)
 	for _, slot := range evidence.SortedKeys(slots) {
-		var holds []evidence.Hold
+		var holds []effect.Hold
 		for _, a := range slots[slot] {
 			if a.Permits <= 1 {
-				holds = append(holds, evidence.Hold{From: a.Returned, Until: b.BelievedUntil(a), By: a})
+				holds = append(holds, effect.Hold{From: a.Returned, Until: b.BelievedUntil(a), By: a})
 			}
 		}
 		one := func(_, _ int64) int64 { return 1 }
-		eachExcess(holds, one, b.canBeGone, func(older, newer *evidence.Hold, from, until, _, _ int64) {
+		eachExcess(holds, one, b.canBeGone, func(older, newer *effect.Hold, from, until, _, _ int64) {
 			pair := effect.HandOver{Older: older.By, Newer: newer.By}
 			if !b.crowd[pair] && older != newer && !b.canBeGone(older.By, newer.By) {
 				b.add(older.By, newer.By, from, until, func() string {
@@ -329,27 +354,27 @@ func (b *belief) uncertain(older, newer *history.Acquisition, by int64) {
 
 // hidden looks for holds that followed each other by their clocks, and by so little that they may have overlapped.
 // Those of permits are many at once; limit is how many there may be.
-func (b *belief) hidden(holds []evidence.Hold, limit func(from, until int64) int64) {
+func (b *belief) hidden(holds []effect.Hold, limit func(from, until int64) int64) {
 	most := b.Slack()
 	if most == 0 {
 		return
 	}
-	wide := slices.DeleteFunc(slices.Clone(holds), func(h evidence.Hold) bool { return h.Until <= h.From })
+	wide := slices.DeleteFunc(slices.Clone(holds), func(h effect.Hold) bool { return h.Until <= h.From })
 	for i := range wide {
 		wide[i].Until += most
 	}
-	visit := func(first, second *evidence.Hold) {
+	visit := func(first, second *effect.Hold) {
 		apart := b.Apart(first.By.Process, second.By.Process)
 		if gap := second.From - (first.Until - most); gap >= 0 && gap < apart {
 			b.uncertain(first.By, second.By, apart)
 		}
 	}
 	if limit == nil {
-		evidence.EachOverlap(wide, visit)
+		effect.EachOverlap(wide, visit)
 		return
 	}
 	over := func(older, newer *history.Acquisition) bool { return b.BelievedUntil(older) <= newer.Returned }
-	eachExcess(wide, limit, over, func(older, newer *evidence.Hold, _, _, _, _ int64) {
+	eachExcess(wide, limit, over, func(older, newer *effect.Hold, _, _, _, _ int64) {
 		if older.From > newer.From {
 			older, newer = newer, older
 		}
@@ -357,9 +382,15 @@ func (b *belief) hidden(holds []evidence.Hold, limit func(from, until int64) int
 	})
 }
 
-// open says how many pairs of holds are not judged because of their hosts' clocks; empty if there are none.
+// open says how many pairs of holds are not judged because of their hosts' clocks, or because nobody watched a driver;
+// empty if there are none.
 func (b *belief) open() string {
-	if b.perhaps+b.leftOut == 0 {
+	switch {
+	case b.late == 1:
+		return b.firstLate
+	case b.late > 1:
+		return fmt.Sprintf("%s; and %d more", b.firstLate, b.late-1)
+	case b.perhaps+b.leftOut == 0:
 		return ""
 	}
 	return fmt.Sprintf("%s of holds may have overlapped, or not, because the clocks of their hosts are only known to %s",

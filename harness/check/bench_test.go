@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/ensembles/txnlog"
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
@@ -40,26 +41,26 @@ func million() []history.Acquisition {
 // BenchmarkOverlaps looks for overlaps alone, over 1 M acquisitions.
 func BenchmarkOverlaps(b *testing.B) {
 	all := million()
-	holds := make([]evidence.Hold, len(all))
+	holds := make([]effect.Hold, len(all))
 	for i := range all {
-		holds[i] = evidence.Hold{From: all[i].Returned, Until: all[i].BelievedUntil(1 << 60), By: &all[i]}
+		holds[i] = effect.Hold{From: all[i].Returned, Until: all[i].BelievedUntil(1 << 60), By: &all[i]}
 	}
 	for b.Loop() {
-		evidence.EachOverlap(holds, func(*evidence.Hold, *evidence.Hold) { b.Fatal("an overlap") })
+		effect.EachOverlap(holds, func(*effect.Hold, *effect.Hold) { b.Fatal("an overlap") })
 	}
 }
 
 // BenchmarkExcess does the same for a semaphore with eight permits, all of them taken.
 func BenchmarkExcess(b *testing.B) {
 	all := million()
-	holds := make([]evidence.Hold, len(all))
+	holds := make([]effect.Hold, len(all))
 	for i := range all {
 		all[i].Mode, all[i].Permits = history.ModePermit, 1
-		holds[i] = evidence.Hold{From: all[i].Returned, Until: all[i].Returned + 7900, By: &all[i]}
+		holds[i] = effect.Hold{From: all[i].Returned, Until: all[i].Returned + 7900, By: &all[i]}
 	}
 	eight := func(int64, int64) int64 { return 8 }
 	for b.Loop() {
-		eachExcess(holds, eight, nil, func(*evidence.Hold, *evidence.Hold, int64, int64, int64,
+		eachExcess(holds, eight, nil, func(*effect.Hold, *effect.Hold, int64, int64, int64,
 			int64) {
 			b.Fatal("an excess")
 		})
@@ -69,13 +70,13 @@ func BenchmarkExcess(b *testing.B) {
 // BenchmarkReaders does the same for readers, 16 of which overlap at a time.
 func BenchmarkReaders(b *testing.B) {
 	all := million()
-	holds := make([]evidence.Hold, len(all))
+	holds := make([]effect.Hold, len(all))
 	for i := range all {
 		all[i].Mode = history.ModeRead
-		holds[i] = evidence.Hold{From: all[i].Returned, Until: all[i].Returned + 15900, By: &all[i]}
+		holds[i] = effect.Hold{From: all[i].Returned, Until: all[i].Returned + 15900, By: &all[i]}
 	}
 	for b.Loop() {
-		evidence.EachOverlap(holds, func(*evidence.Hold, *evidence.Hold) { b.Fatal("an overlap") })
+		effect.EachOverlap(holds, func(*effect.Hold, *effect.Hold) { b.Fatal("an overlap") })
 	}
 }
 

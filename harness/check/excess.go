@@ -5,7 +5,7 @@ import (
 	"container/heap"
 	"slices"
 
-	"locklab/harness/check/evidence"
+	"locklab/harness/check/effect"
 	"locklab/harness/history"
 )
 
@@ -28,23 +28,23 @@ import (
 // A pair lasts until one of the two ends, or so many of the holds that their sum is within the limit. A grant of more
 // permits than there are is a pair with itself.
 func eachExcess(
-	holds []evidence.Hold,
+	holds []effect.Hold,
 	limit func(from, until int64) int64,
 	gone func(older, newer *history.Acquisition) bool,
-	visit func(older, newer *evidence.Hold, from, until, taken, inForce int64),
+	visit func(older, newer *effect.Hold, from, until, taken, inForce int64),
 ) {
 	var active byUntil
 	var taken int64
 	// A hold whose acquire returned late finds the newest there already, and may find pairs of it that were visited:
 	// these are kept, by the newest, until it ends.
-	seen := map[*evidence.Hold]map[*evidence.Hold]bool{}
+	seen := map[*effect.Hold]map[*effect.Hold]bool{}
 	for i := range holds {
 		h := &holds[i]
 		if h.Until <= h.From {
 			continue
 		}
 		for len(active) > 0 && active[0].Until <= h.From {
-			ended := heap.Pop(&active).(*evidence.Hold)
+			ended := heap.Pop(&active).(*effect.Hold)
 			taken -= ended.By.Permits
 			delete(seen, ended)
 		}
@@ -58,7 +58,7 @@ func eachExcess(
 			continue
 		}
 		newest, until := slices.MaxFunc(active, byGrant), active.within(limit, taken)
-		var lost, there []*evidence.Hold
+		var lost, there []*effect.Hold
 		for _, a := range active {
 			switch {
 			case a == newest:
@@ -72,12 +72,12 @@ func eachExcess(
 		slices.SortFunc(there, byGrant)
 		older := append(lost, there...)
 		if len(older) == 0 {
-			older = []*evidence.Hold{newest}
+			older = []*effect.Hold{newest}
 		}
 		for excess := taken - limit; excess > 0 && len(older) > 0; older = older[1:] {
 			excess -= older[0].By.Permits
 			if seen[newest] == nil {
-				seen[newest] = map[*evidence.Hold]bool{}
+				seen[newest] = map[*effect.Hold]bool{}
 			}
 			if o := older[0]; !seen[newest][o] {
 				seen[newest][o] = true
@@ -89,7 +89,7 @@ func eachExcess(
 
 // decided is how many permits there can have been for holds of which the last was granted at an instant of
 // [since, from]: those in force then, without those of earlier holds that continued then and ended before from.
-func decided(limit func(from, until int64) int64, since, from int64, earlier []evidence.Hold) int64 {
+func decided(limit func(from, until int64) int64, since, from int64, earlier []effect.Hold) int64 {
 	most := limit(since, from)
 	if most == limit(from, from) {
 		return most
@@ -116,7 +116,7 @@ func decided(limit func(from, until int64) int64, since, from int64, earlier []e
 
 // byGrant is the order in which the service granted holds: by the tokens, because an acquire can return late, or by the
 // returns if there are no tokens.
-func byGrant(a, b *evidence.Hold) int {
+func byGrant(a, b *effect.Hold) int {
 	if a.By.Token != 0 && b.By.Token != 0 && a.By.Token != b.By.Token {
 		return cmp.Compare(a.By.Token, b.By.Token)
 	}
@@ -124,12 +124,12 @@ func byGrant(a, b *evidence.Hold) int {
 }
 
 // byUntil is a heap of holds; the first to end is on top.
-type byUntil []*evidence.Hold
+type byUntil []*effect.Hold
 
 func (b byUntil) Len() int           { return len(b) }
 func (b byUntil) Less(i, k int) bool { return b[i].Until < b[k].Until }
 func (b byUntil) Swap(i, k int)      { b[i], b[k] = b[k], b[i] }
-func (b *byUntil) Push(h any)        { *b = append(*b, h.(*evidence.Hold)) }
+func (b *byUntil) Push(h any)        { *b = append(*b, h.(*effect.Hold)) }
 func (b *byUntil) Pop() any {
 	last := len(*b) - 1
 	h := (*b)[last]
@@ -139,12 +139,12 @@ func (b *byUntil) Pop() any {
 
 // since is the earliest instant at which the last of the holds can have been granted.
 func (b byUntil) since() int64 {
-	return slices.MaxFunc(b, func(g, h *evidence.Hold) int { return cmp.Compare(g.Since, h.Since) }).Since
+	return slices.MaxFunc(b, func(g, h *effect.Hold) int { return cmp.Compare(g.Since, h.Since) }).Since
 }
 
 // within is when no more than limit of the permits taken are left, if no other hold begins.
 func (b byUntil) within(limit, taken int64) int64 {
-	ends := slices.SortedFunc(slices.Values(b), func(a, b *evidence.Hold) int { return cmp.Compare(a.Until, b.Until) })
+	ends := slices.SortedFunc(slices.Values(b), func(a, b *effect.Hold) int { return cmp.Compare(a.Until, b.Until) })
 	for _, h := range ends {
 		if taken -= h.By.Permits; taken <= limit {
 			return h.Until

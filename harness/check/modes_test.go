@@ -8,8 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
-	"locklab/harness/check/progress"
 	"locklab/harness/history"
 )
 
@@ -311,18 +311,18 @@ func TestSharedMutationsAreCaught(t *testing.T) {
 }
 
 // drawPermits draws holds of permits in the order in which they begin, with a token each.
-func drawPermits(t *rapid.T) []evidence.Hold {
+func drawPermits(t *rapid.T) []effect.Hold {
 	tokens := rapid.Permutation([]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}).Draw(t, "tokens")
-	var holds []evidence.Hold
+	var holds []effect.Hold
 	for _, token := range tokens[:rapid.IntRange(0, len(tokens)).Draw(t, "holds")] {
 		from := rapid.Int64Range(0, 30).Draw(t, "from")
-		holds = append(holds, evidence.Hold{
+		holds = append(holds, effect.Hold{
 			From:  from,
 			Until: from + rapid.Int64Range(0, 15).Draw(t, "length"),
 			By: &history.Acquisition{Token: token, Claimant: &history.Claimant{Mode: history.ModePermit,
 				Client: fmt.Sprintf("c1/%d", token), Permits: rapid.Int64Range(1, 3).Draw(t, "k")}}})
 	}
-	slices.SortStableFunc(holds, func(a, b evidence.Hold) int { return cmp.Compare(a.From, b.From) })
+	slices.SortStableFunc(holds, func(a, b effect.Hold) int { return cmp.Compare(a.From, b.From) })
 	return holds
 }
 
@@ -340,7 +340,7 @@ func TestExcessAgainstOracle(t *testing.T) {
 		gone := func(older, newer *history.Acquisition) bool { return older.Token < newer.Token && older.Token%3 == 0 }
 		var want []excess
 		for i, h := range holds {
-			var here []evidence.Hold
+			var here []effect.Hold
 			taken := int64(0)
 			for _, o := range holds[:i+1] {
 				if o.Until > h.From && o.Until > o.From {
@@ -360,14 +360,14 @@ func TestExcessAgainstOracle(t *testing.T) {
 					}
 				}
 			}
-			slices.SortFunc(here, func(a, b evidence.Hold) int { return cmp.Compare(a.By.Token, b.By.Token) })
+			slices.SortFunc(here, func(a, b effect.Hold) int { return cmp.Compare(a.By.Token, b.By.Token) })
 			newest := here[len(here)-1]
 			older := here[:len(here)-1]
-			slices.SortStableFunc(older, func(a, b evidence.Hold) int {
+			slices.SortStableFunc(older, func(a, b effect.Hold) int {
 				return -cmp.Compare(b2i(gone(a.By, newest.By)), b2i(gone(b.By, newest.By)))
 			})
 			if len(older) == 0 {
-				older = []evidence.Hold{newest}
+				older = []effect.Hold{newest}
 			}
 			covered := int64(0)
 			for _, o := range older {
@@ -382,7 +382,7 @@ func TestExcessAgainstOracle(t *testing.T) {
 		}
 		var got []excess
 		always := func(int64, int64) int64 { return limit }
-		eachExcess(holds, always, gone, func(older, newer *evidence.Hold, from, until, taken, _ int64) {
+		eachExcess(holds, always, gone, func(older, newer *effect.Hold, from, until, taken, _ int64) {
 			got = append(got, excess{older.By, newer.By, from, until, taken})
 		})
 		if !slices.Equal(got, want) {
@@ -412,7 +412,7 @@ func TestTakenTogether(t *testing.T) {
 		acq("c", "l1", 1, 1, 3, none), acq("c", "l2", 1, 4, 5, none), // one after the other
 		acq("d", "l1", 1, 1, none, 5), acq("d", "l2", 1, 6, none, none), // of two processes
 	}
-	got := progress.TakenTogether(all)
+	got := (&evidence.Digest{Acquisitions: all}).TakenTogether()
 	for i := range all {
 		if want := all[i].Client == "a" && all[i].N == 1; got[&all[i]] != want {
 			t.Errorf("%+v: %v", all[i], got[&all[i]])
@@ -439,14 +439,14 @@ func TestOnePermitIsAMutex(t *testing.T) {
 			holds,
 			func(int64, int64) int64 { return 1 },
 			func(_, _ *history.Acquisition) bool { return false },
-			func(older, newer *evidence.Hold, from, until, _, _ int64) {
+			func(older, newer *effect.Hold, from, until, _, _ int64) {
 				permits = append(permits, excess{older: older.By, newer: newer.By, from: from})
 			},
 		)
 		for i := range holds {
 			holds[i].By.Mode = history.ModeExclusive
 		}
-		evidence.EachOverlap(holds, func(a, b *evidence.Hold) {
+		effect.EachOverlap(holds, func(a, b *effect.Hold) {
 			exclusive = append(exclusive, excess{older: a.By, newer: b.By, from: b.From})
 		})
 		if !slices.Equal(permits, exclusive) {

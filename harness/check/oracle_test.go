@@ -3,6 +3,7 @@ package check
 import (
 	"testing"
 
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
@@ -39,13 +40,13 @@ func (s *simulation) compareWithOracle(t *testing.T, seed uint64, got *evidence.
 }
 
 // beliefs are all holds that last for any time, by the clients' records.
-func (s *simulation) beliefs() (all []evidence.Hold) {
+func (s *simulation) beliefs() (all []effect.Hold) {
 	for i := range s.events {
 		e := &s.events[i]
 		if e.Op != history.OpAcquire || e.Kind != history.OK {
 			continue
 		}
-		h := evidence.Hold{From: e.At, Until: s.now, By: &history.Acquisition{Claimant: &history.Claimant{Client: e.Client,
+		h := effect.Hold{From: e.At, Until: s.now, By: &history.Acquisition{Claimant: &history.Claimant{Client: e.Client,
 			Lock: e.Lock, Mode: e.Mode, Permits: e.Permits()}}}
 		for k := range s.events {
 			o := &s.events[k]

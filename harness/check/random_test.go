@@ -299,12 +299,12 @@ func bothRead(a, b *history.Acquisition) bool {
 	return a.Mode == history.ModeRead && b.Mode == history.ModeRead
 }
 
-// TestOverlapsAgainstOracle compares eachOverlap with the definition, which looks at every pair.
+// TestOverlapsAgainstOracle compares effect.EachOverlap with the definition, which looks at every pair.
 func TestOverlapsAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var holds []evidence.Hold
+		var holds []effect.Hold
 		for _, a := range drawGrants(t) {
-			holds = append(holds, evidence.Hold{From: a.Returned, Until: a.BelievedUntil(40), By: a})
+			holds = append(holds, effect.Hold{From: a.Returned, Until: a.BelievedUntil(40), By: a})
 		}
 		type pair struct{ a, b *history.Acquisition }
 		want := map[pair]bool{}
@@ -316,7 +316,7 @@ func TestOverlapsAgainstOracle(t *testing.T) {
 			}
 		}
 		got, last := 0, int64(-1)
-		evidence.EachOverlap(holds, func(a, b *evidence.Hold) {
+		effect.EachOverlap(holds, func(a, b *effect.Hold) {
 			got++
 			if !want[pair{a.By, b.By}] {
 				t.Fatalf("not an overlap: [%d,%d) and [%d,%d)", a.From, a.Until, b.From, b.Until)

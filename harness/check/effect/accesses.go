@@ -12,7 +12,7 @@ import (
 type Effects struct {
 	permits int64                                      // how many there are at first; 0 = not known, or none
 	Most    func(lock string, from, until int64) int64 // see [evidence.Digest.MostPermits]
-	since   func(*history.Event) int64                 // see [evidence.Digest.GrantedSince]
+	since   func(*history.Event) (since, awake int64)  // see [evidence.Digest.GrantedSince]
 
 	Locks                                         map[string]*LockEffect
 	used, recorded, tokens, reads, permitted      bool
@@ -22,6 +22,7 @@ type Effects struct {
 	early, unread                                 int64
 	StaleAccepted, StaleRejected, FalseRejections int64
 	lost, overwritten, miscounted, torn, crowded  int64
+	crowdedAwake                                  int64 // uses that are crowded unless a driver stood still unseen
 	underRead                                     int64 // writes under read holds
 	shared                                        int64 // pairs of uses at once under holds without tokens
 	acknowledged, unknown, final                  int64

@@ -55,11 +55,11 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 		Locks:   map[string]*LockEffect{},
 		permits: int64(d.Facts.Permits),
 		Most:    d.MostPermits,
-		since: func(e *history.Event) int64 {
+		since: func(e *history.Event) (since, awake int64) {
 			if a := at(d, e); a != nil {
 				return d.GrantedSince(a)
 			}
-			return 0 // its hold is not recorded
+			return 0, 0 // its hold is not recorded
 		},
 		zkMulti: d.Facts.Guard == evidence.GuardZKMulti,
 		lists:   d.Facts.Lists,
@@ -146,7 +146,7 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 		v.Result = evidence.Fail
 	case !known || e.unread > 0:
 		v.Result = evidence.Unknown
-	case !d.Whole:
+	case !d.Whole || e.crowdedAwake > 0:
 		v.Result = evidence.Unknown
 	default:
 		v.Result = evidence.Pass
@@ -227,6 +227,7 @@ func (x *Effects) summary(known bool) string {
 	default:
 		say("final value not known, %d acknowledged, %d overwritten", x.acknowledged, x.overwritten)
 	}
+	many(x.crowdedAwake, "use", "uses", "beyond the permits unless "+evidence.Unwatched+" delayed the news of a grant")
 	many(x.unread, "final value", "final values", "not known")
 	if x.miscounted > 0 {
 		say("the account does not balance")

@@ -71,7 +71,7 @@ func (x *Effects) crowdOf(uses []*use) {
 	for _, u := range uses {
 		active = slices.DeleteFunc(active, func(a *use) bool { return a.last < u.first.At })
 		active = append(active, u)
-		var taken, since int64
+		var taken, since, awake int64
 		for _, a := range active {
 			taken += a.units
 		}
@@ -79,13 +79,18 @@ func (x *Effects) crowdOf(uses []*use) {
 			continue
 		}
 		for _, a := range active {
-			since = max(since, x.since(a.first))
+			first, unless := x.since(a.first)
+			since, awake = max(since, first), max(awake, unless)
 		}
-		if limit := x.Most(u.first.Lock, since, u.first.At); taken > limit {
+		limit := x.Most(u.first.Lock, since, u.first.At)
+		switch {
+		case taken > limit:
 			x.crowded++
 			x.note(damage{lock: x.of(u.first.Lock), e: u.first, crowd: slices.Clone(active), excess: taken - limit,
 				finding: x.find(evidence.KindCrowded, u.first, active[0].first, "with %s %d permits were in use, of %d",
 					u.first.Client, taken, limit)})
+		case taken > x.Most(u.first.Lock, awake, u.first.At):
+			x.crowdedAwake++
 		}
 	}
 }
@@ -115,14 +120,14 @@ func (x *Effects) together() {
 		slices.SortFunc(uses, func(a, b *use) int {
 			return cmp.Or(cmp.Compare(a.first.At, b.first.At), cmp.Compare(a.first.Client, b.first.Client))
 		})
-		holds := make([]evidence.Hold, len(uses))
+		holds := make([]Hold, len(uses))
 		first := map[*history.Acquisition]*history.Event{}
 		for i, u := range uses {
 			by := &history.Acquisition{Claimant: &history.Claimant{Client: u.first.Client, Mode: u.first.Mode}, N: u.first.Acq}
 			// A use of one access takes a moment too.
-			holds[i], first[by] = evidence.Hold{From: u.first.At, Until: max(u.last, u.first.At+1), By: by}, u.first
+			holds[i], first[by] = Hold{From: u.first.At, Until: max(u.last, u.first.At+1), By: by}, u.first
 		}
-		evidence.EachOverlap(holds, func(a, b *evidence.Hold) {
+		EachOverlap(holds, func(a, b *Hold) {
 			x.shared++
 			until := min(a.Until, b.Until)
 			x.note(damage{lock: x.Locks[lock], e: first[b.By], by: first[a.By], until: until,

@@ -53,6 +53,7 @@ type Digest struct {
 	bound        once[*clockBound]                                  // see [Digest.Clocks]
 	unserved     once[[]Span]                                       // see [Digest.Unserved]
 	skewed       once[[]skew]                                       // see skews
+	together     once[map[*history.Acquisition]bool]                // see TakenTogether
 
 	Conditions     []ConditionCount // that the scenario names, once [check.judgeSometimes] has counted them
 	Contradictions []string         // of the record with itself, which are known before any check begins
@@ -116,7 +117,7 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 			d.Connections[e.Client] = append(d.Connections[e.Client], c)
 			d.has(e.Session, e.Client)
 		case history.OpHiccup:
-			d.Hiccups[e.Process] = append(d.Hiccups[e.Process], &e)
+			d.Hiccups[e.Process] = withStandstill(d.Hiccups[e.Process], e)
 		case history.OpPhase:
 			d.phase(&e)
 		case history.OpFinalHeal:
@@ -158,6 +159,24 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 		panic(broken)
 	}
 	return d
+}
+
+// TakenTogether returns the acquisitions that were called for before the others of the same number had returned, so
+// that a client took several locks at once.
+func (d *Digest) TakenTogether() map[*history.Acquisition]bool {
+	return d.together.of(func() map[*history.Acquisition]bool {
+		several := map[*history.Acquisition]bool{}
+		last := map[string]*history.Acquisition{} // by client
+		for i := range d.Acquisitions {
+			a := &d.Acquisitions[i]
+			if b := last[a.Client]; b != nil && b.N == a.N && b.Lock != a.Lock && b.Process == a.Process &&
+				b.Died == a.Died && (b.Returned == history.None || b.Returned >= a.Invoked) {
+				several[a], several[b] = true, true
+			}
+			last[a.Client] = a
+		}
+		return several
+	})
 }
 
 // acquisitionsOf returns the acquisitions of a session.

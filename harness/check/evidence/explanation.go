@@ -333,9 +333,10 @@ func (d *Digest) administered(older *history.Acquisition, path string, end *node
 // ended.
 func (d *Digest) administeredWithin(older, newer *history.Acquisition) *Fault {
 	lived := d.usedAfter(older, newer.Returned) != history.None
+	granted, _ := d.calmGrant(older, silencesOnly)
 	return d.blame(0, func(f *Fault) bool {
 		return (f.Nature.EndsSessions && !lived || f.Nature.DeletesZnodes) && f.Began() <= newer.Returned+d.Slack() &&
-			f.Seen()+d.Slack() >= d.calmGrant(older, silencesOnly) && (f.Nature.DeletesAll || f.HitsClient(older)) &&
+			f.Seen()+d.Slack() >= granted && (f.Nature.DeletesAll || f.HitsClient(older)) &&
 			f.did(older.Lock)
 	})
 }

@@ -75,11 +75,12 @@ func (d *Digest) MostPermits(lock string, from, until int64) int64 {
 // a client is told of a grant within [StallBound], as it is of a loss.
 //
 // Otherwise a can have been granted since it was called for: where a fault, a standstill or a lost connection may have
-// made the client begin anew, or nobody would have seen one ([Digest.Driver]); where the timeout is not known; and
-// where the client had to wait for other locks that it took together with this one.
-func (d *Digest) GrantedSince(a *history.Acquisition) int64 {
+// made the client begin anew; where the timeout is not known; and where the client had to wait for other locks that it
+// took together with this one. So it can where nobody would have seen a standstill ([Digest.Driver]). There, awake is
+// the instant if there was none.
+func (d *Digest) GrantedSince(a *history.Acquisition) (since, awake int64) {
 	if d.permits[a.Lock] == nil {
-		return a.Invoked // at any instant there are as many
+		return a.Invoked, a.Invoked // at any instant there are as many
 	}
 	if d.Servers != nil && d.Transactions.Whole() {
 		if w := d.Servers.Proof(a); w.Answer == nodes.Witnessed {
@@ -87,42 +88,42 @@ func (d *Digest) GrantedSince(a *history.Acquisition) int64 {
 			for _, s := range w.Spans {
 				at = max(at, d.Transactions.Clock.At(s.Created)-d.Transactions.Clock.Err)
 			}
-			return min(at, a.Returned)
+			at = min(at, a.Returned)
+			return at, at
 		}
 	}
-	since := d.calmGrant(a, disturbs(a.Lock))
-	for _, l := range d.Locks {
-		for b := range history.AcquisitionsOf(d.Events, a.Client, l.Lock, a.N) {
-			if b.Lock != a.Lock && b.Process == a.Process {
-				return a.Invoked
-			}
-		}
+	if d.TakenTogether()[a] {
+		return a.Invoked, a.Invoked
 	}
-	return since
+	return d.calmGrant(a, disturbs(a.Lock))
 }
 
 // calmGrant is the earliest instant at which a can have been granted a lock, as [Digest.GrantedSince] has it, where
 // only some faults count. What disturbed its client may have made it begin anew, so it can have been granted as long
 // before that as in calm.
-func (d *Digest) calmGrant(a *history.Acquisition, counts func(*Fault) bool) int64 {
+func (d *Digest) calmGrant(a *history.Acquisition, counts func(*Fault) bool) (since, awake int64) {
 	t := d.Timeout(a.Session)
-	within := int64(StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack()
-	if !a.Granted() || t == 0 || d.Driver(a) != "" {
-		return a.Invoked
+	if !a.Granted() || t == 0 {
+		return a.Invoked, a.Invoked
 	}
-	for since := a.Returned - within; since > a.Invoked; {
-		first := d.disturbedSince(since, a.Returned, counts, a.Process)
+	within := int64(StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack()
+	awake = max(a.Returned-within, a.Invoked)
+	for awake > a.Invoked {
+		first := d.disturbedSince(awake, a.Returned, counts, a.Process)
 		for _, s := range d.Unconnected[a.Client] {
-			if s.From <= a.Returned && s.Until >= since {
+			if s.From <= a.Returned && s.Until >= awake {
 				first = min(first, s.From)
 			}
 		}
-		if first >= since {
-			return since
+		if first >= awake {
+			break
 		}
-		since = first - within
+		awake = max(first-within, a.Invoked)
 	}
-	return a.Invoked
+	if d.Driver(a) != "" {
+		return a.Invoked, awake
+	}
+	return awake, awake
 }
 
 // FewestPermits is the lowest number of permits that lock may have had at an instant of [from, until], as far as clocks

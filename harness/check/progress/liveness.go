@@ -72,7 +72,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		l.Stop = d.Collect
 	}
 	heal, doubts := l.lastHeal()
-	l.several = TakenTogether(d.Acquisitions)
+	l.several = d.TakenTogether()
 	l.aftermath = l.aftermaths()
 	byLock := history.ByLock(d.Acquisitions, nil)
 	v := evidence.Verdict{}
@@ -235,21 +235,6 @@ type LivenessJudge struct {
 	unsure   []string           // doubts from the servers' logs
 	unseen   []evidence.Finding // that a standstill of a driver that declares no pings explains
 	disturbs []evidence.Span    // see disturbances
-}
-
-// TakenTogether returns the acquisitions that were called for before the others of the same number had returned.
-func TakenTogether(all []history.Acquisition) map[*history.Acquisition]bool {
-	several := map[*history.Acquisition]bool{}
-	last := map[string]*history.Acquisition{} // by client
-	for i := range all {
-		a := &all[i]
-		if b := last[a.Client]; b != nil && b.N == a.N && b.Lock != a.Lock && b.Process == a.Process && b.Died == a.Died &&
-			(b.Returned == history.None || b.Returned >= a.Invoked) {
-			several[a], several[b] = true, true
-		}
-		last[a.Client] = a
-	}
-	return several
 }
 
 // unseenDoubts says what a standstill of a driver that declares no pings explains, by the first finding.

@@ -36,6 +36,7 @@ type lockFindings struct {
 func (l *LivenessJudge) ofLock(lock string, all []*history.Acquisition, stalls bool) (of lockFindings) {
 	of.refused, of.doubts = l.refusals(lock, all)
 	of.passed = l.passedOver(lock, all)
+	of.doubts = append(of.doubts, l.passedAgain(lock, all)...)
 	losses, unsure := l.lostWithoutCause(all)
 	if of.lost = losses; stalls {
 		of.doubts = unsure

@@ -1,4 +1,4 @@
-package evidence
+package effect
 
 import "locklab/harness/history"
 
@@ -11,7 +11,8 @@ import "locklab/harness/history"
 type Hold struct {
 	From, Until int64
 	By          *history.Acquisition
-	// Since is the earliest instant at which permits can have been granted, see [Digest.GrantedSince].
+	// Since is the earliest instant at which permits can have been granted, see
+	// [evidence.Digest.GrantedSince].
 	Since int64
 }
 
