@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"sync"
 
 	"locklab/recipes/internal/tasks"
 	"locklab/recipes/zksession"
@@ -74,6 +73,8 @@ func (m *NaiveMutex) acquire(ctx context.Context, try bool) (*Hold, error) {
 			path:  m.cfg.Path,
 			token: append([]byte(m.cfg.Session.guid()), m.cfg.Data...),
 			try:   try,
+
+			removing: make(chan struct{}, 1),
 		}
 		return a.await(ctx, queued)
 	})
@@ -108,8 +109,8 @@ type naiveAttempt struct {
 	try   bool // do not wait for other clients
 	// removing serialises the removals of one attempt, of which there may be several if a reply was lost and the
 	// context ended. Otherwise one removal might delete a znode that another client has created since the first
-	// removal's delete.
-	removing sync.Mutex
+	// removal's delete. It is a channel with one place and not a mutex, for which synctest waits in vain.
+	removing chan struct{}
 }
 
 func (a *naiveAttempt) await(ctx context.Context, queued func(int)) (h *Hold, err error) {
@@ -184,7 +185,7 @@ func (a *naiveAttempt) create(ctx context.Context) (none struct{}, err error) {
 		}
 		if lost {
 			// This makes the next request come after any effect of the last one: see [creator.find].
-			err := a.s.zk.Sync(ctx, a.path)
+			err := a.sync(ctx)
 			if errors.Is(err, zksession.ErrConnectionLoss) {
 				continue
 			}
@@ -207,6 +208,11 @@ func (a *naiveAttempt) create(ctx context.Context) (none struct{}, err error) {
 			return none, err
 		}
 	}
+}
+
+// sync returns when what was sent before has been done. Any path does, and this one says whose request it is.
+func (a *naiveAttempt) sync(ctx context.Context) error {
+	return a.s.zk.Sync(ctx, path.Join(a.path, string(a.token[:guidSize])))
 }
 
 func (a *naiveAttempt) grant(czxid int64, own *waiter) *Hold {
@@ -232,10 +238,10 @@ func (a *naiveAttempt) remove(czxid int64, direct bool) <-chan error {
 	ctx := context.Background() // ends with the session
 	unanswered := !direct
 	return a.s.janitor.run("delete "+a.path, func() error {
-		a.removing.Lock()
-		defer a.removing.Unlock()
+		a.removing <- struct{}{}
+		defer func() { <-a.removing }()
 		if unanswered {
-			if err := a.s.zk.Sync(ctx, a.path); err != nil {
+			if err := a.sync(ctx); err != nil {
 				return err
 			}
 			data, stat, err := a.s.zk.Get(ctx, a.path)

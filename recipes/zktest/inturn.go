@@ -31,7 +31,7 @@ func (t inTurn) next(ctx context.Context, op, node string) {
 }
 
 func (t inTurn) Create(ctx context.Context, path string, data []byte, mode zksession.Mode) (string, error) {
-	t.next(ctx, "create ", path)
+	t.next(ctx, "create ", path+string(data)) // attempts that contend for one name differ in what they write
 	return t.ZooKeeper.Create(ctx, path, data, mode)
 }
 
