@@ -37,12 +37,27 @@ type Env struct {
 	// EnsembleReadyNs is the time from the start of the servers until the ensemble had a leader and followers and each
 	// server had committed a write.
 	EnsembleReadyNs int64 `json:"ensemble_ready_ns"`
+	// WarmUp is how the servers were warmed up before the first run on them; nil if they were not.
+	WarmUp *WarmUp `json:"warm_up,omitempty"`
 	// StartedUnixNs is the wall clock at the run's base.
 	StartedUnixNs int64 `json:"started_unix_ns"`
 	// SessionTimeoutNs is the session timeout that the servers grant.
 	SessionTimeoutNs int64 `json:"session_timeout_ns"`
 
 	_ struct{}
+}
+
+// A WarmUp is a load that was to make servers as quick as they become.
+type WarmUp struct {
+	Windows int  `json:"windows"`
+	Steady  bool `json:"steady"` // their throughput no longer rose
+}
+
+func (w WarmUp) String() string {
+	if w.Steady {
+		return fmt.Sprintf("until their throughput no longer rose, after %d windows", w.Windows)
+	}
+	return fmt.Sprintf("for %d windows, after which their throughput still rose", w.Windows)
 }
 
 // NewEnv returns what is known of a run's environment before there is a lab.

@@ -54,6 +54,9 @@ func (l *Labs) Run(ctx context.Context, job Job) (judge.Outcome, error) {
 	if err != nil {
 		return judge.Outcome{}, err
 	}
+	if err := l.warmUp(ctx, stage, job); err != nil {
+		return judge.Outcome{}, errors.Join(err, l.Close())
+	}
 	carryOut := stage.Run
 	if job.OtherClients {
 		carryOut = stage.RunOther

@@ -59,6 +59,9 @@ func Environment(sc *scenario.Scenario, env rundir.Env) [][2]string {
 	add(env.CPUs > 0, "CPUs", strconv.Itoa(env.CPUs))
 	add(env.Go != "", "Go", env.Go)
 	add(len(env.JavaOptions) > 0, "Java options", strings.Join(env.JavaOptions, " "))
+	if env.WarmUp != nil {
+		add(true, "servers warmed up", env.WarmUp.String())
+	}
 	add(env.EnsembleReadyNs > 0, "ensemble ready after",
 		time.Duration(env.EnsembleReadyNs).Round(time.Millisecond).String())
 	add(env.Image != "", "image", env.Image)
