@@ -17,6 +17,10 @@ type Figure struct {
 	// Base is how the value of the last key ends to which the throughput of the others is compared, in the same round.
 	// Empty = nothing is compared.
 	Base string
+	// Across is the key along the x axis of the figure's picture, which has a panel for each of the columns Drawn; empty =
+	// there is no picture.
+	Across string
+	Drawn  []string
 
 	_ struct{}
 }
@@ -69,14 +73,16 @@ var (
 // have commands of their own.
 var All = []Figure{
 	{Name: "peers", Manual: "reports/measurements/locks.md", Rounds: 10, Base: "@5.7.1",
-		Pieces: peers("mutex", 1, 1, 64, 256, 1000), Keys: []string{KeyClients, KeyPeer}, Columns: ofLocks},
+		Pieces: peers("mutex", 1, 1, 64, 256, 1000), Keys: []string{KeyClients, KeyPeer}, Columns: ofLocks,
+		Across: KeyClients, Drawn: []string{"acquired_per_s", "acquire.p99"}},
 	{Name: "more-peers", Manual: "reports/measurements/locks.md", Rounds: 6, Base: "@5.7.1",
 		Pieces: slices.Concat(peers("mutex", 64, 64), peers("rw", 1, 1, 64), peers("semaphore", 1, 1, 64, 256)),
 		Keys:   []string{KeyLock, KeyLocks, KeyClients, KeyPeer}, Columns: ofLocks},
 	{Name: "workloads", Manual: "reports/measurements/sweeps.md", Rounds: 5,
 		Pieces: sweep("mutex", "--param", "workload=mutex,read-write,semaphore", "--param", "clients=1,2,8,32,128",
 			"--hold", "5ms", "--warmup", "1s", "--duration", "3s"),
-		Keys: []string{"workload", "clients"}, Columns: ofSweeps},
+		Keys: []string{"workload", "clients"}, Columns: ofSweeps, Across: "clients",
+		Drawn: []string{"acquired_per_s", "acquire.p99"}},
 	{Name: "shards", Manual: "reports/measurements/sweeps.md", Rounds: 5,
 		Pieces: sweep("mutex", "--param", "locks=1,10", "--param", "clients=8,64,500", "--hold", "5ms", "--warmup", "1s",
 			"--duration", "6s"),
@@ -85,15 +91,18 @@ var All = []Figure{
 		Pieces: sweep("hot-locks", "--param", "locks=4,16,64", "--param",
 			"lock-choice=uniform,zipf(1.1),zipf(1.5)", "--warmup", "1s", "--duration", "5s"),
 		Keys:    []string{"locks", "lock-choice"},
-		Columns: append([]string{"fairness.jain", "fairness.hold_rsd", "held_share"}, ofSweeps...)},
+		Columns: append([]string{"fairness.jain", "fairness.hold_rsd", "held_share"}, ofSweeps...), Across: "locks",
+		Drawn: []string{"acquired_per_s", "acquire.p99"}},
 	{Name: "distance", Manual: "reports/measurements/sweeps.md", Rounds: 5,
 		Pieces: sweep("mutex", "--param", "round-trip=0s,2ms,10ms,50ms", "--param", "clients=1,16", "--warmup", "1s",
 			"--duration", "6s", "--min-acquired", "20"),
-		Keys: []string{"round-trip", "clients"}, Columns: append([]string{"server.requests_per_acquire"}, ofSweeps...)},
+		Keys: []string{"round-trip", "clients"}, Columns: append([]string{"server.requests_per_acquire"}, ofSweeps...),
+		Across: "round-trip", Drawn: []string{"acquired_per_s", "handoff.p50"}},
 	{Name: "deaths", Manual: "reports/measurements/sweeps.md", Rounds: 5,
 		Pieces: sweep("mutex", "--param", "die-share=0,0.001,0.01,0.1", "--param", "session-timeout=2s,6s", "--warmup", "1s",
 			"--duration", "20s", "--min-acquired", "5"),
-		Keys: []string{"session-timeout", "die-share"}, Columns: append([]string{"handoff.p99"}, ofSweeps...)},
+		Keys: []string{"session-timeout", "die-share"}, Columns: append([]string{"handoff.p99"}, ofSweeps...),
+		Across: "die-share", Drawn: []string{"acquired_per_s", "acquire.p50"}},
 	{Name: "ran-out", Manual: "reports/measurements/sweeps.md", Rounds: 5,
 		Pieces: sweep("mutex", "--storage", "disk", "--param", "clients=1,4,16,64", "--param", "hold=0s,20ms", "--warmup",
 			"1s", "--duration", "4s"),

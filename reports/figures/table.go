@@ -26,12 +26,7 @@ func (f *Figure) Table(w io.Writer, all []Record) error {
 		_, err := fmt.Fprintf(w, "*Not measured yet: `make figures FIGURES=%s`.*\n", f.Name)
 		return err
 	}
-	shown := slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return !r.Shown() })
-	if len(shown) == 0 {
-		shown = all
-	}
-	under := slices.MaxFunc(shown, func(a, b Record) int { return a.Begun.Compare(b.Begun) }).Conditions
-	all = slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r.Conditions != under })
+	all, under := newest(all)
 	var quantities []result.Quantity
 	header := slices.Clone(f.Keys)
 	for _, name := range f.Columns {
@@ -62,6 +57,16 @@ func (f *Figure) Table(w io.Writer, all []Record) error {
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n", f.conditions(all, under))
 	return err
+}
+
+// newest returns the rounds under the conditions of the newest undisturbed one, of which there is at least one.
+func newest(all []Record) ([]Record, Conditions) {
+	shown := slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return !r.Shown() })
+	if len(shown) == 0 {
+		shown = all
+	}
+	under := slices.MaxFunc(shown, func(a, b Record) int { return a.Begun.Compare(b.Begun) }).Conditions
+	return slices.DeleteFunc(slices.Clone(all), func(r Record) bool { return r.Conditions != under }), under
 }
 
 // rows returns the rounds that are shown, cell by cell, in the order in which cells were first measured.

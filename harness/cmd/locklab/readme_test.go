@@ -19,6 +19,7 @@ import (
 	"locklab/harness/check/evidence"
 	"locklab/harness/scenario"
 	"locklab/recipes/broken"
+	"locklab/reports/chart"
 	"locklab/reports/export"
 	"locklab/reports/figures"
 	"locklab/reports/gatecurve"
@@ -127,22 +128,9 @@ func TestReadmeShowsTheGateCurve(t *testing.T) {
 	if err := gatecurve.Table(&table, rows); err != nil {
 		t.Fatal(err)
 	}
-	picture, err := gatecurve.Figure(rows).Render()
-	if err != nil {
-		t.Fatal(err)
-	}
 	text := table.String()
-	if picture.SVG != nil {
-		text += fmt.Sprintf("\n![%s](../%s.svg)\n\n%s\n", picture.Title, picture.Name, picture.Caption)
-		drawn := filepath.Join(root(t), "reports", picture.Name+".svg")
-		if *update {
-			if err := os.WriteFile(drawn, picture.SVG, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := os.ReadFile(drawn); err != nil || !bytes.Equal(got, picture.SVG) {
-			t.Errorf("%s is out of date, %v; -update redraws it", drawn, err)
-		}
+	if shown := drawn(t, gatecurve.Figure(rows), "reports", "../"); shown != "" {
+		text += "\n" + shown
 	}
 	inManual(t, "reports/measurements/gate.md", "gate curve", text)
 }
@@ -159,8 +147,38 @@ func TestReadmeShowsTheFigures(t *testing.T) {
 		if err := f.Table(&table, records); err != nil {
 			t.Fatal(err)
 		}
+		if f.Across != "" {
+			picture, err := f.Picture(records)
+			if err != nil {
+				t.Fatal(err)
+			}
+			table.WriteString("\n" + drawn(t, picture, "reports/measurements/", ""))
+		}
 		inManual(t, f.Manual, "figures "+f.Name, table.String())
 	}
+}
+
+// drawn requires that a picture is up to date in a directory of the project, and returns the text by which a manual
+// shows it, for which the file is at that place.
+func drawn(t *testing.T, f chart.Figure, dir, at string) string {
+	t.Helper()
+	picture, err := f.Render()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if picture.SVG == nil {
+		return ""
+	}
+	file := filepath.Join(root(t), dir, picture.Name+".svg")
+	if *update {
+		if err := os.WriteFile(file, picture.SVG, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, picture.SVG) {
+		t.Errorf("%s is out of date, %v; -update redraws it", file, err)
+	}
+	return fmt.Sprintf("![%s](%s%s.svg)\n\n%s\n", picture.Title, at, picture.Name, picture.Caption)
 }
 
 // The manual has what came of trying each version of ZooKeeper.

@@ -1,0 +1,145 @@
+package figures
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/reports/chart"
+	"locklab/reports/result"
+)
+
+// panelHeight is the height of each of a picture's panels.
+const panelHeight = 170
+
+// Picture draws the columns Drawn against the key Across, with a line for each combination of the other keys. It shows
+// the same rounds as the table, and draws nothing if there are none.
+func (f *Figure) Picture(all []Record) (chart.Figure, error) {
+	p := chart.Figure{Name: f.Name, Title: strings.ToUpper(f.Name[:1]) + f.Name[1:] + " against " + f.Across, Absent: "nothing was measured",
+		Caption: "Medians over rounds. Bars are their intervals of 95 %, which need five rounds."}
+	if f.Across == "" || len(all) == 0 {
+		return p, nil
+	}
+	all, _ = newest(all)
+	rows := f.rows(all)
+	if len(rows) == 0 {
+		return p, nil
+	}
+	var ticks []plot.Tick
+	for i, name := range f.positions(rows) {
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
+	}
+	place := func(r *Record) float64 {
+		i := slices.IndexFunc(ticks, func(t plot.Tick) bool { return t.Label == r.Cell[f.Across] })
+		return float64(i)
+	}
+	lines := f.lines(rows)
+	slices.SortStableFunc(rows, func(a, b []Record) int { return cmp.Compare(place(&a[0]), place(&b[0])) })
+	panels := chart.Panels{Title: p.Title}
+	for i, line := range lines {
+		panels.Keys = append(panels.Keys, chart.Key{Text: line, Thumb: look(i)})
+	}
+	for _, name := range f.Drawn {
+		q, ok := result.Named(name)
+		if !ok {
+			return p, fmt.Errorf("the figure %s: there is no number %s", f.Name, name)
+		}
+		panel := chart.NewPanel(cmp.Or(heads[name], strings.ReplaceAll(name, ".", " ")) + " (log scale)")
+		panel.Add(chart.Grid{Horizontal: true})
+		lo, hi := math.Inf(1), 0.0
+		for i, line := range lines {
+			drawn := look(i)
+			for _, rounds := range rows {
+				values := valuesOf(rounds, name)
+				if f.lineOf(&rounds[0]) != line || len(values) == 0 {
+					continue
+				}
+				m := median(values)
+				low, high, known := interval(values)
+				if !known {
+					low, high = m, m
+				}
+				y := [3]float64{low, m, high}
+				for k := range y {
+					if q.Unit == result.Nanoseconds {
+						y[k] = chart.Millis(int64(y[k]))
+					}
+					y[k] = max(y[k], chart.Floor)
+				}
+				// Lines are beside one another so that their bars do not hide.
+				x := place(&rounds[0]) + 0.05*(float64(i)-float64(len(lines)-1)/2)
+				drawn.XYs = append(drawn.XYs, plotter.XY{X: x, Y: y[1]})
+				drawn.Ranges = append(drawn.Ranges, [2]float64{y[0], y[2]})
+				lo, hi = min(lo, y[0]), max(hi, y[2])
+			}
+			panel.Add(drawn)
+		}
+		panel.X.Min, panel.X.Max, panel.X.Tick.Marker = -0.4, float64(len(ticks))-0.6, plot.ConstantTicks(ticks)
+		panel.Y.Min, panel.Y.Max = chart.FitLog(lo, hi)
+		panel.Y.Scale, panel.Y.Tick.Marker = plot.LogScale{}, chart.LogNumber{}
+		if q.Unit == result.Nanoseconds {
+			panel.Y.Tick.Marker = chart.LogTime{}
+		}
+		panels.Rows = append(panels.Rows, []*plot.Plot{panel})
+	}
+	panels.Rows[len(panels.Rows)-1][0].X.Label.Text = f.Across
+	p.Height, p.Draw = panels.Height(panelHeight), panels.Draw
+	return p, nil
+}
+
+// look is an empty line with the colour and the shape of the i-th one.
+func look(i int) chart.Trace {
+	shapes := [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
+	return chart.Trace{Color: chart.Owners[i%len(chart.Owners)], Shape: shapes[i%len(shapes)]}
+}
+
+// lineOf names the line of a round: the values of the keys that are not along the x axis.
+func (f *Figure) lineOf(r *Record) string {
+	var parts []string
+	for _, key := range f.Keys {
+		switch {
+		case key == f.Across:
+		case key == KeyPeer:
+			parts = append(parts, r.Cell[key])
+		default:
+			parts = append(parts, key+" "+r.Cell[key])
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// lines are the names of the lines, in the order of the table.
+func (f *Figure) lines(rows [][]Record) (all []string) {
+	for _, rounds := range rows {
+		if line := f.lineOf(&rounds[0]); !slices.Contains(all, line) {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// positions are the values along the x axis, in the order of what they say.
+func (f *Figure) positions(rows [][]Record) (all []string) {
+	for _, rounds := range rows {
+		if v := rounds[0].Cell[f.Across]; !slices.Contains(all, v) {
+			all = append(all, v)
+		}
+	}
+	size := func(text string) float64 {
+		if d, err := time.ParseDuration(text); err == nil {
+			return float64(d)
+		}
+		v, _ := strconv.ParseFloat(text, 64)
+		return v
+	}
+	slices.SortStableFunc(all, func(a, b string) int { return cmp.Compare(size(a), size(b)) })
+	return all
+}
