@@ -294,6 +294,9 @@ func (r *recorder) measureSweep(ctx context.Context, p *figures.Piece, round int
 			return nil, fmt.Errorf("a run had ZooKeeper %s in a lab of kind %s on %d processors, and not %s, %s, %d",
 				env.ZooKeeper, env.Lab, env.CPUs, u.ZooKeeper, u.Lab, u.Processors)
 		}
+		if env.WarmUp != nil {
+			all[i].Steady = &env.WarmUp.Steady
+		}
 	}
 	var measured []figures.Record
 	for _, c := range all {

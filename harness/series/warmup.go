@@ -20,7 +20,7 @@ import (
 	"locklab/reports/capacity"
 )
 
-// warmWindow is how long a window is by which servers are warmed up, of which half a second is the clients' own warm-up.
+// warmWindow is how long a window is by which servers are warmed up. The clients' own warm-up precedes it.
 const warmWindow = 4 * time.Second
 
 var errWarmUp = fail.Violation.New("a violation while the servers were warmed up")

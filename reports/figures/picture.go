@@ -23,7 +23,8 @@ const panelHeight = 170
 // Picture draws the columns Drawn against the key Across, with a line for each combination of the other keys. It shows
 // the same rounds as the table, and draws nothing if there are none.
 func (f *Figure) Picture(all []Record) (chart.Figure, error) {
-	p := chart.Figure{Name: f.Name, Title: strings.ToUpper(f.Name[:1]) + f.Name[1:] + " against " + f.Across, Absent: "nothing was measured",
+	title := strings.ToUpper(f.Name[:1]) + f.Name[1:] + " against " + f.Across
+	p := chart.Figure{Name: f.Name, Title: title, Absent: "nothing was measured",
 		Caption: "Medians over rounds. Bars are their intervals of 95 %, which need five rounds."}
 	if f.Across == "" || len(all) == 0 {
 		return p, nil
