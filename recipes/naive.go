@@ -69,13 +69,14 @@ func (m *NaiveMutex) acquire(ctx context.Context, try bool) (*Hold, error) {
 		// The token in the znode's data tells this attempt's znode from that of another attempt in the same session,
 		// which the owner alone does not.
 		a := &naiveAttempt{
-			s:     m.cfg.Session,
-			path:  m.cfg.Path,
-			token: append([]byte(m.cfg.Session.guid()), m.cfg.Data...),
-			try:   try,
+			s:    m.cfg.Session,
+			path: m.cfg.Path,
+			guid: m.cfg.Session.guid(),
+			try:  try,
 
 			removing: make(chan struct{}, 1),
 		}
+		a.token = append([]byte(a.guid), m.cfg.Data...)
 		return a.await(ctx, queued)
 	})
 }
@@ -105,11 +106,13 @@ const guidSize = 36
 type naiveAttempt struct {
 	s     *Session
 	path  string
-	token []byte
-	try   bool // do not wait for other clients
+	guid  string
+	token []byte // the guid, and the user's data
+	try   bool   // do not wait for other clients
 	// removing serialises the removals of one attempt, of which there may be several if a reply was lost and the
 	// context ended. Otherwise one removal might delete a znode that another client has created since the first
-	// removal's delete. It is a channel with one place and not a mutex, for which synctest waits in vain.
+	// removal's delete. It is a channel with one place, because testing/synctest does not count a goroutine that waits
+	// for a mutex as blocked, so virtual time would stand still.
 	removing chan struct{}
 }
 
@@ -212,7 +215,7 @@ func (a *naiveAttempt) create(ctx context.Context) (none struct{}, err error) {
 
 // sync returns when what was sent before has been done. Any path does, and this one says whose request it is.
 func (a *naiveAttempt) sync(ctx context.Context) error {
-	return a.s.zk.Sync(ctx, path.Join(a.path, string(a.token[:guidSize])))
+	return a.s.zk.Sync(ctx, path.Join(a.path, a.guid))
 }
 
 func (a *naiveAttempt) grant(czxid int64, own *waiter) *Hold {

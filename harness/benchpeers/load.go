@@ -142,18 +142,22 @@ type LoadLimits struct {
 // add counts the answer of a search, and returns it as text.
 func (l *LoadLimits) add(found *capacity.Limit) string {
 	l.Searches++
-	alone := cmp.Or(found.Undisturbed, found.Lower)
+	lower := found.Lower
+	if found.Unknown != "" {
+		lower = nil // it only says what was measured until the search ended
+	}
+	alone := cmp.Or(found.Undisturbed, lower)
 	if found.AtLeast {
 		l.AtLeast++
 		return "at least " + perS(alone)
 	}
-	if found.Lower != nil {
-		l.Saturate = append(l.Saturate, *found.Lower)
+	if lower != nil {
+		l.Saturate = append(l.Saturate, *lower)
 	}
 	if alone != nil {
 		l.Undisturbed = append(l.Undisturbed, *alone)
 	}
-	return fmt.Sprintf("%s, undisturbed %s", perS(found.Lower), perS(alone))
+	return fmt.Sprintf("%s, undisturbed %s", perS(lower), perS(alone))
 }
 
 // run measures everything.
@@ -260,7 +264,7 @@ func (c *LoadConfig) limits(ctx context.Context, to *targets, closed LoadCell) (
 			if err != nil {
 				return l, err
 			}
-			if found.Lower == nil || found.AtLeast {
+			if found.Lower == nil || found.AtLeast || found.Unknown != "" {
 				c.Progress(said)
 			}
 			c.Progress(fmt.Sprintf("search %d of %d: thin %.0f/s, locklab %s", i+1, c.Searches, limit, l.add(found)))

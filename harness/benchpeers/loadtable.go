@@ -78,7 +78,7 @@ func (c *LoadComparison) print(w io.Writer) error {
 				compare.Median(l.Saturate), len(l.Saturate), l.Searches)
 		}
 		if l.AtLeast > 0 {
-			fmt.Fprintf(w, "; in %d of %d searches the load side was the limit, and they count as nothing", l.AtLeast,
+			fmt.Fprintf(w, "; in %d of %d searches the load side was the limit, and they are not counted", l.AtLeast,
 				l.Searches)
 		}
 	}

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"locklab/ensembles/txnlog"
 	"locklab/ensembles/txnlog/nodes"
@@ -59,8 +60,9 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 				awake = append(awake, h)
 			}
 		}
-		if b.holds += len(holds) + len(permits); len(holds) > 0 && len(permits) > 0 {
-			doubts = fmt.Sprintf("%s was held by permits and otherwise, and how these exclude each other is not known", l.Lock)
+		if b.holds += len(holds) + len(permits); d.Facts.Exclusive && mixed(holds, permits) {
+			doubts = fmt.Sprintf("%s was held by permits and otherwise at once, and how these exclude each other is not known",
+				l.Lock)
 		}
 		effect.EachOverlap(holds, b.overlap)
 		limit := func(from, until int64) int64 { return d.MostPermits(l.Lock, from, until) }
@@ -161,8 +163,23 @@ func excessText(older, newer *effect.Hold, taken, limit int64) string {
 	return fmt.Sprintf("%s: %d were taken of %d", lead, taken, limit)
 }
 
-// excessUnseen notes an excess that was none if a driver that declares no pings stood still, so that a client was told
-// late of permits that it was granted while there were more.
+// mixed reports whether different clients had permits and other holds at once. Both are sorted by from.
+func mixed(holds, permits []effect.Hold) bool {
+	for _, h := range holds {
+		for _, p := range permits {
+			if p.From >= h.Until {
+				break
+			}
+			if p.Until > h.From && p.By.Client != h.By.Client {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// excessUnseen notes more permits than there are, which may be no excess: a driver that declares no pings may have
+// stood still, so that its client was told late of permits that it was granted while there were more.
 func (b *belief) excessUnseen(older, newer *effect.Hold, from, until, taken, limit int64) {
 	pair := effect.HandOver{Older: older.By, Newer: newer.By}
 	if b.crowd[pair] || !b.Facts.Exclusive || b.Explain(older.By, newer.By, until).Explained() {
@@ -382,17 +399,24 @@ func (b *belief) hidden(holds []effect.Hold, limit func(from, until int64) int64
 	})
 }
 
-// open says how many pairs of holds are not judged because of their hosts' clocks, or because nobody watched a driver;
+// open says how many pairs of holds are not judged because nobody watched a driver, or because of their hosts' clocks;
 // empty if there are none.
 func (b *belief) open() string {
+	var parts []string
 	switch {
 	case b.late == 1:
-		return b.firstLate
+		parts = append(parts, b.firstLate)
 	case b.late > 1:
-		return fmt.Sprintf("%s; and %d more", b.firstLate, b.late-1)
-	case b.perhaps+b.leftOut == 0:
-		return ""
+		parts = append(parts, fmt.Sprintf("%s; and %d more", b.firstLate, b.late-1))
 	}
+	if b.perhaps+b.leftOut > 0 {
+		parts = append(parts, b.unsureOfClocks())
+	}
+	return strings.Join(parts, "; ")
+}
+
+// unsureOfClocks is what [belief.open] says of clocks.
+func (b *belief) unsureOfClocks() string {
 	return fmt.Sprintf("%s of holds may have overlapped, or not, because the clocks of their hosts are only known to %s",
 		evidence.Count(b.perhaps+b.leftOut, "pair", "pairs"), evidence.Millis(b.within))
 }

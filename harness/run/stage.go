@@ -201,11 +201,11 @@ func (s *Stage) Fits(sc *scenario.Scenario) bool {
 	return sharesLab(s.madeFor, sc, s.opts.Lacking) || beside != nil && sharesLab(beside, sc, s.opts.Lacking)
 }
 
-// Warmed reports whether [Stage.WarmedUp] was called.
-func (s *Stage) Warmed() bool { return s.env.WarmUp != nil }
+// WarmUp says how the servers were warmed up; nil if they were not.
+func (s *Stage) WarmUp() *rundir.WarmUp { return s.env.WarmUp }
 
-// WarmedUp has the environment of the runs that follow say how the servers were warmed up.
-func (s *Stage) WarmedUp(w rundir.WarmUp) { s.env.WarmUp = &w }
+// SetWarmUp has the environment of the runs that follow say how the servers were warmed up.
+func (s *Stage) SetWarmUp(w rundir.WarmUp) { s.env.WarmUp = &w }
 
 func (s *Stage) startEnsemble(ctx context.Context) error {
 	begun := time.Now()

@@ -47,7 +47,7 @@ type Env struct {
 	_ struct{}
 }
 
-// A WarmUp is a load that was to make servers as quick as they become.
+// A WarmUp says how fresh servers were loaded before the first run on them.
 type WarmUp struct {
 	Windows int  `json:"windows"`
 	Steady  bool `json:"steady"` // their throughput no longer rose

@@ -42,7 +42,7 @@ type Job struct {
 
 // Run carries out one run, in an open lab, in a new one, or as a simulation, and judges and draws it. A run that broke
 // off is judged and drawn too: the outcome is then valid beside the error, and its Dir is not empty. Such a run takes
-// its lab with it.
+// its lab with it. If the servers cannot be warmed up, there is no run.
 func (l *Labs) Run(ctx context.Context, job Job) (judge.Outcome, error) {
 	if err := rundir.CheckDir(job.Dir); err != nil {
 		return judge.Outcome{}, err // before a lab is started for nothing
@@ -54,7 +54,7 @@ func (l *Labs) Run(ctx context.Context, job Job) (judge.Outcome, error) {
 	if err != nil {
 		return judge.Outcome{}, err
 	}
-	if err := l.warmUp(ctx, stage, job); err != nil {
+	if err := l.warmUp(ctx, stage, job.Scenario); err != nil {
 		return judge.Outcome{}, errors.Join(err, l.Close())
 	}
 	carryOut := stage.Run

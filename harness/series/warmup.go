@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/harness/check/evidence"
 	"locklab/harness/fail"
@@ -20,62 +19,75 @@ import (
 	"locklab/reports/capacity"
 )
 
-// warmWindow is how long a window is by which servers are warmed up. The clients' own warm-up precedes it.
-const warmWindow = 4 * time.Second
+const (
+	// warmWindow is how long a window is by which servers are warmed up. The clients' own warm-up precedes it.
+	warmWindow = 4 * time.Second
+	// warmClients of one mutex use up the servers, or the machine, so that throughput shows what servers can do.
+	warmClients = 64
+)
 
 var errWarmUp = fail.Violation.New("a violation while the servers were warmed up")
 
-// warmUp loads fresh servers as the job's scenario does, without its faults, until their throughput no longer rises, by
-// the test of a search for a limit. The optimising compiler of a JVM as in production takes many seconds of load, in
-// which each figure would be the compiler's. Only a window that saw a violation is kept, beside the job's directory.
-func (l *Labs) warmUp(ctx context.Context, stage *run.Stage, job Job) (err error) {
-	sc := job.Scenario
-	if sc.JVM != ensembles.JVMProduction || sc.Connect != "" || sc.Upgrades() || sc.Iterations > 0 || stage.Warmed() {
+// warmUp loads fresh servers until their throughput no longer rises, by the test of a search for a limit. The
+// optimising compiler of a JVM as in production takes many seconds of load, in which each figure would be the
+// compiler's. The load is the same whatever the run's is, because one that leaves servers idle warms nothing. Only the
+// record of a window that saw a violation is kept.
+func (l *Labs) warmUp(ctx context.Context, stage *run.Stage, sc *scenario.Scenario) error {
+	if sc.JVM != ensembles.JVMProduction || sc.Connect != "" || sc.Upgrades() || stage.WarmUp() != nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(job.Dir), 0o755); err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp(filepath.Dir(job.Dir), "warm-up-*")
-	if err != nil {
-		return err
-	}
-	violated := false
-	defer func() {
-		if !violated {
-			err = errors.Join(err, os.RemoveAll(dir))
-		}
-	}()
 	var rates []float64
 	for len(rates) < capacity.MostCold && !capacity.Steady(rates) {
-		window := filepath.Join(dir, fmt.Sprint(len(rates)+1))
-		if err := stage.Run(ctx, warmWindowOf(sc), window); err != nil {
-			return fmt.Errorf("warm up the servers: %w", err)
-		}
-		out, err := judge.Judge(window)
+		rate, err := warmWindowOn(ctx, stage, sc)
 		if err != nil {
-			return err
-		}
-		violated = slices.ContainsFunc(out.Report.Checks, func(v evidence.Verdict) bool { return v.Violation })
-		if violated {
-			return fmt.Errorf("%w: %s; its record is in %s", errWarmUp, out.Result.Headline, window)
-		}
-		rate := 0.0
-		if perS := out.Result.Throughput.AcquiredPerS; perS != nil {
-			rate = *perS
+			return fmt.Errorf("warm up the servers: %w", err)
 		}
 		rates = append(rates, rate)
 	}
 	w := rundir.WarmUp{Windows: len(rates), Steady: capacity.Steady(rates)}
 	l.Options.Log.Info("warmed up the servers", "windows", w.Windows, "steady", w.Steady)
-	stage.WarmedUp(w)
+	stage.SetWarmUp(w)
 	return nil
 }
 
-// warmWindowOf returns a window by which servers are warmed up for a scenario.
-func warmWindowOf(sc *scenario.Scenario) *scenario.Scenario {
-	w := sc.Clone()
-	w.Schedule, w.Faults, w.Sometimes, w.Thresholds, w.Liveness = chaos.ScheduleExplicit, nil, nil, nil, 0
-	w.Warmup, w.Duration = warmWindow/8, min(warmWindow, sc.Duration)
+// warmWindowOn loads the servers for one window, and returns how many locks were acquired a second.
+func warmWindowOn(ctx context.Context, stage *run.Stage, sc *scenario.Scenario) (perS float64, err error) {
+	base, err := os.MkdirTemp("", "locklab-warm-up-*")
+	if err != nil {
+		return 0, err
+	}
+	kept := false
+	defer func() {
+		if !kept {
+			err = errors.Join(err, os.RemoveAll(base))
+		}
+	}()
+	dir := filepath.Join(base, "run")
+	if err := stage.Run(ctx, warmScenario(sc), dir); err != nil {
+		return 0, err
+	}
+	out, err := judge.Judge(dir)
+	if err != nil {
+		return 0, err
+	}
+	kept = slices.ContainsFunc(out.Report.Checks, func(v evidence.Verdict) bool { return v.Violation })
+	if kept {
+		return 0, fmt.Errorf("%w: %s; its record is in %s", errWarmUp, out.Result.Headline, dir)
+	}
+	if out.Result.Throughput.AcquiredPerS == nil || *out.Result.Throughput.AcquiredPerS == 0 {
+		return 0, fmt.Errorf("no lock was acquired: %s", out.Result.Headline)
+	}
+	return *out.Result.Throughput.AcquiredPerS, nil
+}
+
+// warmScenario is the load by which the servers of a scenario's lab are warmed up.
+func warmScenario(sc *scenario.Scenario) *scenario.Scenario {
+	w := scenario.Defaults()
+	w.Name, w.Lab, w.Seed, w.ClientProcesses = "warm-up", sc.Lab, sc.Seed, 1
+	w.Servers, w.ZooKeeper, w.Storage, w.JVM, w.Heap = sc.Servers, sc.ZooKeeper, sc.Storage, sc.JVM, sc.Heap
+	w.Tick, w.SyncLimit, w.SessionTimeout = sc.Tick, sc.SyncLimit, sc.SessionTimeout
+	w.MinSessionTimeout, w.MaxSessionTimeout = sc.MinSessionTimeout, sc.MaxSessionTimeout
+	w.Clients, w.Section, w.Liveness = warmClients, scenario.SectionNone, 0
+	w.Warmup, w.Duration = warmWindow/8, warmWindow
 	return w
 }

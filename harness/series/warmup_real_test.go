@@ -1,6 +1,7 @@
 package series
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -55,7 +56,7 @@ min-acquired: 1
 		}
 		first = env.WarmUp
 	}
-	if left, err := filepath.Glob(filepath.Join(base, "warm-up-*")); len(left) > 0 || err != nil {
+	if left, err := filepath.Glob(filepath.Join(os.TempDir(), "locklab-warm-up-*")); len(left) > 0 || err != nil {
 		t.Error(left, err)
 	}
 }

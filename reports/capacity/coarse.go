@@ -43,7 +43,7 @@ func (st *state) coarse(short map[float64][]Trial) float64 {
 	if wrong {
 		st.held = max(st.held, holds)
 		for x, t := range st.full {
-			if t.class() == upper && x > holds && (st.out == 0 || x < st.out) {
+			if c := t.class(); (c == upper || c == barred) && x > holds && (st.out == 0 || x < st.out) {
 				st.out = x
 			}
 		}

@@ -182,6 +182,9 @@ func (st *state) undisturbed() *float64 {
 			bad = min(bad, x)
 		}
 	}
+	if t := st.full[bad]; t != nil && t.class() == barred {
+		return nil // a higher level may have held, had the load side been able to ask for it
+	}
 	for x, t := range st.full {
 		if t.class() == lower && x < bad {
 			most = max(most, x)

@@ -26,7 +26,7 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 	title := strings.ToUpper(f.Name[:1]) + f.Name[1:] + " against " + f.Across
 	p := chart.Figure{Name: f.Name, Title: title, Absent: "nothing was measured",
 		Caption: "Medians over rounds. Bars are their intervals of 95 %, which need five rounds."}
-	if f.Across == "" || len(all) == 0 {
+	if f.Across == "" || len(f.Drawn) == 0 || len(all) == 0 {
 		return p, nil
 	}
 	all, _ = newest(all)
@@ -46,7 +46,7 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 	slices.SortStableFunc(rows, func(a, b []Record) int { return cmp.Compare(place(&a[0]), place(&b[0])) })
 	panels := chart.Panels{Title: p.Title}
 	for i, line := range lines {
-		panels.Keys = append(panels.Keys, chart.Key{Text: line, Thumb: look(i)})
+		panels.Keys = append(panels.Keys, chart.Key{Text: line, Thumb: traceOf(i)})
 	}
 	for _, name := range f.Drawn {
 		q, ok := result.Named(name)
@@ -57,7 +57,7 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 		panel.Add(chart.Grid{Horizontal: true})
 		lo, hi := math.Inf(1), 0.0
 		for i, line := range lines {
-			drawn := look(i)
+			drawn := traceOf(i)
 			for _, rounds := range rows {
 				values := valuesOf(rounds, name)
 				if f.lineOf(&rounds[0]) != line || len(values) == 0 {
@@ -77,11 +77,18 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 				}
 				// Lines are beside one another so that their bars do not hide.
 				x := place(&rounds[0]) + 0.05*(float64(i)-float64(len(lines)-1)/2)
+				if n := len(drawn.XYs); n > 0 && x-drawn.XYs[n-1].X > 1.5 { // the line does not cross a place without a value
+					panel.Add(drawn)
+					drawn = traceOf(i)
+				}
 				drawn.XYs = append(drawn.XYs, plotter.XY{X: x, Y: y[1]})
 				drawn.Ranges = append(drawn.Ranges, [2]float64{y[0], y[2]})
 				lo, hi = min(lo, y[0]), max(hi, y[2])
 			}
 			panel.Add(drawn)
+		}
+		if hi == 0 {
+			continue // no round has the number
 		}
 		panel.X.Min, panel.X.Max, panel.X.Tick.Marker = -0.4, float64(len(ticks))-0.6, plot.ConstantTicks(ticks)
 		panel.Y.Min, panel.Y.Max = chart.FitLog(lo, hi)
@@ -91,13 +98,16 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 		}
 		panels.Rows = append(panels.Rows, []*plot.Plot{panel})
 	}
+	if len(panels.Rows) == 0 {
+		return p, nil
+	}
 	panels.Rows[len(panels.Rows)-1][0].X.Label.Text = f.Across
 	p.Height, p.Draw = panels.Height(panelHeight), panels.Draw
 	return p, nil
 }
 
-// look is an empty line with the colour and the shape of the i-th one.
-func look(i int) chart.Trace {
+// traceOf is an empty line with the colour and the shape of the i-th one.
+func traceOf(i int) chart.Trace {
 	shapes := [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
 	return chart.Trace{Color: chart.Owners[i%len(chart.Owners)], Shape: shapes[i%len(shapes)]}
 }
@@ -127,7 +137,7 @@ func (f *Figure) lines(rows [][]Record) (all []string) {
 	return all
 }
 
-// positions are the values along the x axis, in the order of what they say.
+// positions are the values along the x axis, the least first.
 func (f *Figure) positions(rows [][]Record) (all []string) {
 	for _, rounds := range rows {
 		if v := rounds[0].Cell[f.Across]; !slices.Contains(all, v) {

@@ -52,6 +52,10 @@ func TestPicture(t *testing.T) {
 	if draw(&f, nil) != "" || draw(&example, all) != "" {
 		t.Error("a picture of nothing, or of a figure without one")
 	}
+	f.Drawn = []string{"acquired_per_s", "handoff.p99"}
+	if got := draw(&f, all); !strings.Contains(got, "acquired/s") || strings.Contains(got, "hand-off") {
+		t.Error("a panel of a number that no round has")
+	}
 	f.Drawn = []string{"no.number"}
 	if _, err := f.Picture(all); err == nil {
 		t.Error("a number that does not exist was drawn")

@@ -13,6 +13,8 @@ type Effects struct {
 	permits int64                                      // how many there are at first; 0 = not known, or none
 	Most    func(lock string, from, until int64) int64 // see [evidence.Digest.MostPermits]
 	since   func(*history.Event) (since, awake int64)  // see [evidence.Digest.GrantedSince]
+	// taken reports whether what cost the holder of the first access its hold before the second one's is known.
+	taken func(older, newer *history.Event) bool
 
 	Locks                                         map[string]*LockEffect
 	used, recorded, tokens, reads, permitted      bool

@@ -61,6 +61,10 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 			}
 			return 0, 0 // its hold is not recorded
 		},
+		taken: func(older, newer *history.Event) bool {
+			a, b := at(d, older), at(d, newer)
+			return a != nil && b != nil && d.Explain(a, b, newer.At).Explained()
+		},
 		zkMulti: d.Facts.Guard == evidence.GuardZKMulti,
 		lists:   d.Facts.Lists,
 		asks:    d.Facts.Guard != "" && d.Facts.Guard != evidence.GuardNone && !evidence.Promises(d.Facts.Guard),

@@ -89,10 +89,15 @@ func (x *Effects) crowdOf(uses []*use) {
 			x.note(damage{lock: x.of(u.first.Lock), e: u.first, crowd: slices.Clone(active), excess: taken - limit,
 				finding: x.find(evidence.KindCrowded, u.first, active[0].first, "with %s %d permits were in use, of %d",
 					u.first.Client, taken, limit)})
-		case taken > x.Most(u.first.Lock, awake, u.first.At):
+		case taken > x.Most(u.first.Lock, awake, u.first.At) && !x.explained(active, u):
 			x.crowdedAwake++
 		}
 	}
+}
+
+// explained reports whether the service had taken the lock from one of these users before it gave it to the newest one.
+func (x *Effects) explained(active []*use, newest *use) bool {
+	return slices.ContainsFunc(active, func(u *use) bool { return u != newest && x.taken(u.first, newest.first) })
 }
 
 // inSection notes an accepted access under a hold without a token. Nothing tells whether such an access is outdated,

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"locklab/harness/hiccups"
 	"locklab/harness/history"
 	"locklab/reports/words"
 )
@@ -27,7 +28,7 @@ type Digest struct {
 	sessions     map[history.SessionID][]connection
 	ClientHosts  map[string]bool // hosts with a client that recorded something
 	ClientOf     map[history.SessionID]string
-	Hiccups      map[string][]*history.Event           // by process
+	Hiccups      map[string][]*history.Event           // by process, see [hiccups.Standstills]
 	Connections  map[string][]connection               // by client, in order
 	Unconnected  map[string][]Span                     // by client, in order: it told that it had no connection
 	unwatched    map[string]history.Driver             // see [Digest.Driver]
@@ -90,7 +91,7 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 		sessions:    map[history.SessionID][]connection{},
 		ClientHosts: map[string]bool{},
 		ClientOf:    map[history.SessionID]string{},
-		Hiccups:     map[string][]*history.Event{},
+		Hiccups:     hiccups.Standstills(events),
 		Connections: map[string][]connection{},
 		Unconnected: map[string][]Span{}, unwatched: unwatched(events),
 		ClientsOf: map[history.SessionID]map[string]bool{},
@@ -101,7 +102,7 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 			d.ClientHosts[process] = true
 		}
 	}
-	for _, e := range events.Of(history.OpConnected, history.OpDisconnected, history.OpHiccup, history.OpPhase,
+	for _, e := range events.Of(history.OpConnected, history.OpDisconnected, history.OpPhase,
 		history.OpFinalHeal, history.OpEnd) {
 		switch e.Op {
 		case history.OpDisconnected:
@@ -116,8 +117,6 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 			d.sessions[e.Session] = append(d.sessions[e.Session], c)
 			d.Connections[e.Client] = append(d.Connections[e.Client], c)
 			d.has(e.Session, e.Client)
-		case history.OpHiccup:
-			d.Hiccups[e.Process] = withStandstill(d.Hiccups[e.Process], e)
 		case history.OpPhase:
 			d.phase(&e)
 		case history.OpFinalHeal:

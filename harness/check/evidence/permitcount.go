@@ -76,8 +76,10 @@ func (d *Digest) MostPermits(lock string, from, until int64) int64 {
 //
 // Otherwise a can have been granted since it was called for: where a fault, a standstill or a lost connection may have
 // made the client begin anew; where the timeout is not known; and where the client had to wait for other locks that it
-// took together with this one. So it can where nobody would have seen a standstill ([Digest.Driver]). There, awake is
-// the instant if there was none.
+// took together with this one.
+//
+// Where nobody would have seen a standstill of a's driver ([Digest.Driver]), since is when a was called for, and awake
+// is the earliest instant if the driver did not stand still. Elsewhere both are the same.
 func (d *Digest) GrantedSince(a *history.Acquisition) (since, awake int64) {
 	if d.permits[a.Lock] == nil {
 		return a.Invoked, a.Invoked // at any instant there are as many

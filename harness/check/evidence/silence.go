@@ -239,27 +239,6 @@ func Later(at, by int64) int64 {
 	return at + by
 }
 
-// breath is how long a process that stood still may go on before it stands still again, so that both count as one
-// standstill: it may have sent nothing meanwhile. Shorter standstills than longBreath are a busy machine's, on which
-// processes go on in between.
-const (
-	breath     = int64(100 * time.Millisecond)
-	longBreath = 500 * time.Millisecond
-)
-
-// withStandstill adds a standstill to those of its process before it.
-func withStandstill(all []*history.Event, e history.Event) []*history.Event {
-	if n := len(all); n > 0 {
-		last := all[n-1]
-		if min(last.Hiccup(), e.Hiccup()) >= longBreath && e.At-int64(e.Hiccup()) <= last.At+breath && e.At >= last.At {
-			e.Value = e.At - (last.At - int64(last.Hiccup()))
-			all[n-1] = &e
-			return all
-		}
-	}
-	return append(all, &e)
-}
-
 // standstills are the recorded standstills of a process that can have cost a session, or part of its timeout.
 func (d *Digest) standstills(process string) []*history.Event {
 	return d.stood.Of(process, func() (all []*history.Event) {

@@ -10,10 +10,13 @@ import (
 )
 
 const (
-	// queued is by when a client has its place in a queue in calm. It is no bound, so that what follows is a doubt.
-	queued = 2 * OneSecond
-	// manyPassed is how many waits in vain of one client raise a doubt about a queue that passed it over each time.
-	manyPassed = 5
+	// queuedWithin is how long a client takes in calm to get its place in a queue. Nothing promises that, so what follows
+	// from it is a doubt.
+	queuedWithin = 2 * OneSecond
+	// manyPassed is in how many of its waits a client must be passed over, and passedShare in which share of them, to
+	// raise a doubt about the queue.
+	manyPassed  = 5
+	passedShare = 0.25
 )
 
 // passedOver finds clients of a queue that waited while others were granted the lock that had asked for it later: once
@@ -36,7 +39,7 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 		if until-from <= l.Bound || l.several[a] {
 			continue
 		}
-		first, n := l.passing(lock, a, from, until)
+		first, n := l.passing(lock, a, from, until, false)
 		if n == 0 || l.disturbed(a, a.Invoked, first.Returned) {
 			continue
 		}
@@ -60,15 +63,16 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 	return found
 }
 
-// passing returns the first of the grants from one instant to another that a, which waited all the time, saw go to
-// clients that asked after the first instant, and how many there were.
-func (l *LivenessJudge) passing(lock string, a *history.Acquisition, from, until int64) (
+// passing returns the first grant in [from, until) to a client that asked after from, though a waited all the time, and
+// how many there were. Readers, and those who get permits, may be granted the lock together and are told in any order,
+// so what they are granted near the end of such a wait does not count unless strict is set.
+func (l *LivenessJudge) passing(lock string, a *history.Acquisition, from, until int64, strict bool) (
 	first *history.Acquisition, n int64) {
-	together := func(b *history.Acquisition) bool { // and are told in any order
-		return a.Mode == b.Mode && (a.Mode == history.ModePermit || a.Mode == history.ModeRead) &&
+	together := func(b *history.Acquisition) bool {
+		return !strict && a.Mode == b.Mode && (a.Mode == history.ModePermit || a.Mode == history.ModeRead) &&
 			b.Returned >= until-l.Bound
 	}
-	if !a.Granted() {
+	if a.Returned != history.None && !a.Granted() {
 		until -= OneSecond // it may have left the queue before its client was told so
 	}
 	grants := l.Grants[lock] // in the order of their returns
@@ -91,32 +95,35 @@ func (l *LivenessJudge) passing(lock string, a *history.Acquisition, from, until
 	return first, n
 }
 
-// passedAgain says which client of a queue gave up many waits that were too short for [LivenessJudge.passedOver], each
-// of which saw the lock go to clients that asked for it later. One such wait shows nothing, because the news of its
-// turn may have been on its way.
+// passedAgain says which client of a queue was passed over in many waits that were too short for
+// [LivenessJudge.passedOver] and that it gave up. One such wait shows nothing, because the news of its turn may have
+// been on its way.
 func (l *LivenessJudge) passedAgain(lock string, all []*history.Acquisition) []string {
 	if !l.Facts.Queue {
 		return nil
 	}
-	times := map[string]int{}
+	passed, waits := map[string]int{}, map[string]int{}
 	for _, a := range all {
+		waits[a.Client]++
 		from, until := l.Waited(a)
 		if a.Queued != history.None {
 			from = a.Queued
 		} else {
-			from += queued
+			from += queuedWithin
 		}
 		if a.Granted() || until-from > l.Bound || until <= from || l.several[a] {
 			continue
 		}
-		if _, n := l.passing(lock, a, from, until); n > 0 && !l.disturbed(a, a.Invoked, until) {
-			times[a.Client]++
+		if _, n := l.passing(lock, a, from, until, true); n > 0 && !l.disturbed(a, a.Invoked, until) {
+			passed[a.Client]++
 		}
 	}
-	for _, client := range evidence.SortedKeys(times) {
-		if n := times[client]; n >= manyPassed {
-			return []string{fmt.Sprintf("%s waited for %s %d times in vain, and each time it was granted to clients that "+
-				"asked for it later, so it is not known whether the queue keeps its order", client, lock, n)}
+	for _, client := range evidence.SortedKeys(passed) {
+		n := passed[client]
+		if n >= manyPassed && float64(n) >= passedShare*float64(waits[client]) {
+			return []string{fmt.Sprintf("%s was passed over in %d of its %d waits for %s, which was granted meanwhile to "+
+				"clients that asked for it later, so it is not known whether the queue keeps its order", client, n, waits[client],
+				lock)}
 		}
 	}
 	return nil
