@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"locklab/ensembles"
 	"locklab/harness/judge"
@@ -23,7 +24,8 @@ type Labs struct {
 	// Most is how many labs stay open side by side; 0 = 1. Another one takes the place of the oldest.
 	Most int
 
-	open []*run.Stage // the oldest first
+	open   []*run.Stage  // the oldest first
+	window time.Duration // by which servers are warmed up; 0 = warmWindow, tests have a shorter one
 }
 
 // A Job is one run, with what is to be done with its directory.

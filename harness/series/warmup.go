@@ -1,6 +1,7 @@
 package series
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,7 +39,7 @@ func (l *Labs) warmUp(ctx context.Context, stage *run.Stage, sc *scenario.Scenar
 	}
 	var rates []float64
 	for len(rates) < capacity.MostCold && !capacity.Steady(rates) {
-		rate, err := warmWindowOn(ctx, stage, sc)
+		rate, err := warmWindowOn(ctx, stage, warmScenario(sc, cmp.Or(l.window, warmWindow)))
 		if err != nil {
 			return fmt.Errorf("warm up the servers: %w", err)
 		}
@@ -50,8 +51,8 @@ func (l *Labs) warmUp(ctx context.Context, stage *run.Stage, sc *scenario.Scenar
 	return nil
 }
 
-// warmWindowOn loads the servers for one window, and returns how many locks were acquired a second.
-func warmWindowOn(ctx context.Context, stage *run.Stage, sc *scenario.Scenario) (perS float64, err error) {
+// warmWindowOn carries out one window, and returns how many locks were acquired a second.
+func warmWindowOn(ctx context.Context, stage *run.Stage, window *scenario.Scenario) (perS float64, err error) {
 	base, err := os.MkdirTemp("", "locklab-warm-up-*")
 	if err != nil {
 		return 0, err
@@ -63,7 +64,7 @@ func warmWindowOn(ctx context.Context, stage *run.Stage, sc *scenario.Scenario) 
 		}
 	}()
 	dir := filepath.Join(base, "run")
-	if err := stage.Run(ctx, warmScenario(sc), dir); err != nil {
+	if err := stage.Run(ctx, window, dir); err != nil {
 		return 0, err
 	}
 	out, err := judge.Judge(dir)
@@ -80,14 +81,14 @@ func warmWindowOn(ctx context.Context, stage *run.Stage, sc *scenario.Scenario) 
 	return *out.Result.Throughput.AcquiredPerS, nil
 }
 
-// warmScenario is the load by which the servers of a scenario's lab are warmed up.
-func warmScenario(sc *scenario.Scenario) *scenario.Scenario {
+// warmScenario is a window of the load by which the servers of a scenario's lab are warmed up.
+func warmScenario(sc *scenario.Scenario, length time.Duration) *scenario.Scenario {
 	w := scenario.Defaults()
 	w.Name, w.Lab, w.Seed, w.ClientProcesses = "warm-up", sc.Lab, sc.Seed, 1
 	w.Servers, w.ZooKeeper, w.Storage, w.JVM, w.Heap = sc.Servers, sc.ZooKeeper, sc.Storage, sc.JVM, sc.Heap
 	w.Tick, w.SyncLimit, w.SessionTimeout = sc.Tick, sc.SyncLimit, sc.SessionTimeout
 	w.MinSessionTimeout, w.MaxSessionTimeout = sc.MinSessionTimeout, sc.MaxSessionTimeout
 	w.Clients, w.Section, w.Liveness = warmClients, scenario.SectionNone, 0
-	w.Warmup, w.Duration = warmWindow/8, warmWindow
+	w.Warmup, w.Duration = length/8, length
 	return w
 }

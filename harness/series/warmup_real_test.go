@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"locklab/ensembles/labtest"
 	"locklab/harness/check/evidence"
@@ -36,7 +37,7 @@ min-acquired: 1
 	}
 	sc.Lab = labtest.Kind()
 	base := t.TempDir()
-	labs := Labs{Options: run.Options{Binary: labtest.Binary(t), Log: labtest.Log(t)}}
+	labs := Labs{Options: run.Options{Binary: labtest.Binary(t), Log: labtest.Log(t)}, window: time.Second}
 	defer func() {
 		if err := labs.Close(); err != nil {
 			t.Error(err)
