@@ -113,36 +113,37 @@ func (l *link) now() (session history.SessionID, server string) {
 	return history.SessionID(l.granted.Session), l.address
 }
 
-// expireCap bounds how long a client tries to end its session, and attemptCap one attempt.
+// expireCap bounds how long a client tries to end its session, attemptCap one attempt, and attemptGap is the pause after
+// one: servers that have no leader turn everybody away at once.
 const (
 	expireCap  = 5 * time.Second
 	attemptCap = 2 * time.Second
+	attemptGap = 20 * time.Millisecond
 )
 
 // expire ends the session at the servers: a second connection takes it over and closes it. The client may take
-// it back in between, so it is tried again.
+// it back in between, and servers may be choosing a leader, so it is tried again.
 func (l *link) expire(ctx context.Context, servers []string) error {
 	l.mu.Lock()
-	g, first := l.granted, l.address
+	g, server := l.granted, l.address
 	l.mu.Unlock()
 	if g.Session == 0 {
 		return errors.New("expire: the client has no session")
 	}
 	ctx, cancel := context.WithTimeout(ctx, expireCap)
 	defer cancel()
-	var errs []error
-	for i := 0; ctx.Err() == nil && i < 100; i++ {
-		server := first
-		if i > 0 {
-			server = servers[i%len(servers)]
-		}
+	for i := 1; ; i++ {
 		err := l.close(ctx, g, server)
 		if err == nil {
 			return nil
 		}
-		errs = append(errs, err)
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("expire, after %d attempts: %w", i, err)
+		case <-time.After(attemptGap):
+		}
+		server = servers[i%len(servers)]
 	}
-	return fmt.Errorf("expire: %w", errors.Join(errs...))
 }
 
 // close ends a session by way of a server.
