@@ -18,7 +18,7 @@ import (
 )
 
 // Model is the version of what a seed means. A seed of another version is another run.
-const Model = 3
+const Model = 4
 
 // A Campaign runs many seeds of a recipe, on all processors.
 type Campaign struct {

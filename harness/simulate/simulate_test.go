@@ -139,7 +139,12 @@ func difference(a, b *Run) string {
 			return fmt.Sprintf("event %d\n%s\n%s", i, x, y)
 		}
 	}
-	return fmt.Sprintf("%d and %d events", len(a.Events), len(b.Events))
+	for i := range min(len(a.txns), len(b.txns)) {
+		if x, y := fmt.Sprint(a.txns[i]), fmt.Sprint(b.txns[i]); x != y {
+			return fmt.Sprintf("transaction %d\n%s\n%s", i, x, y)
+		}
+	}
+	return fmt.Sprintf("%d and %d events, %d and %d transactions", len(a.Events), len(b.Events), len(a.txns), len(b.txns))
 }
 
 // A campaign that goes on where it was killed, in the middle of a line, runs the seeds that are left and comes to the
@@ -254,8 +259,8 @@ func TestRefusedDirectories(t *testing.T) {
 	dir := t.TempDir()
 	plan := Plan{Recipes: []string{"mutex"}, First: 1, Last: 2}
 	for text, want := range map[string]string{
-		`{"model": 2, "recipes": ["mutex"], "first": 1, "last": 2}`: "made by another model: 2, and this locklab has 3",
-		`{"model": 3, "recipes": [], "first": 1, "last": 2}`:        "it names no recipe or no seed",
+		`{"model": 2, "recipes": ["mutex"], "first": 1, "last": 2}`: "made by another model: 2, and this locklab has 4",
+		`{"model": 4, "recipes": [], "first": 1, "last": 2}`:        "it names no recipe or no seed",
 		`{`: "unexpected end of JSON input",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, planFile), []byte(text), 0o644); err != nil {
@@ -266,9 +271,9 @@ func TestRefusedDirectories(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"{\"model\": 3}\nnonsense\n":                           "line 2: invalid character",
-		"{\"model\": 3, \"recipe\": \"mutex\", \"seed\": 3}\n": "line 1: the plan has no seed 3 of mutex",
-		"{\"model\": 2}\n":                                     "line 1: schema_version is 2, and this locklab reads 3",
+		"{\"model\": 4}\nnonsense\n":                           "line 2: invalid character",
+		"{\"model\": 4, \"recipe\": \"mutex\", \"seed\": 3}\n": "line 1: the plan has no seed 3 of mutex",
+		"{\"model\": 2}\n":                                     "line 1: schema_version is 2, and this locklab reads 4",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, outcomesFile), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

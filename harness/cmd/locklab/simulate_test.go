@@ -37,7 +37,7 @@ func TestKilledSimulation(t *testing.T) {
 	}
 	f, err := os.OpenFile(outcomes, os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
-		_, err = f.WriteString(`{"model":3,"seed":1`) // what a killed process may leave
+		_, err = f.WriteString(`{"model":4,"seed":1`) // what a killed process may leave
 		f.Close()
 	}
 	if err != nil {

@@ -77,12 +77,18 @@ func (h *Host) makeUp() {
 			h.late = false
 			return
 		}
-		e := h.held[0]
-		h.held = h.held[1:]
+		n := 1
+		for n < len(h.held) && h.held[0].with(h.held[n]) {
+			n++
+		}
+		due := h.held[:n]
+		h.held = h.held[n:]
 		if h.late = len(h.held) > 0; h.late {
 			h.makeUp()
 		}
-		e.do()
+		for _, e := range due {
+			e.do()
+		}
 	}})
 }
 

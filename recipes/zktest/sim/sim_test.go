@@ -79,6 +79,38 @@ func TestPause(t *testing.T) {
 	}
 }
 
+// Goroutines whose pauses began at one instant, in an order that was the scheduler's, go on in the order of their turns,
+// also after a pause of their host.
+func TestTimersOfOneInstant(t *testing.T) {
+	for _, paused := range []bool{false, true} {
+		for range 20 {
+			var got []string
+			sim.Run(1, func(w *sim.World) {
+				h := w.Host("c1")
+				w.After(time.Second, h, func() {
+					for _, name := range []string{"d", "a", "c", "e", "b"} {
+						go func() {
+							h.Sleep(context.Background(), time.Second)
+							h.Turn(name)
+							got = append(got, name)
+						}()
+					}
+				})
+				w.Until(1500 * time.Millisecond)
+				if paused {
+					h.Pause()
+					w.Until(3 * time.Second)
+					h.Resume()
+				}
+				w.Until(4 * time.Second)
+			})
+			if want := []string{"a", "b", "c", "d", "e"}; !slices.Equal(got, want) {
+				t.Fatalf("paused: %t: %v, want %v", paused, got, want)
+			}
+		}
+	}
+}
+
 // A sleep ends with its context.
 func TestSleepEnds(t *testing.T) {
 	sim.Run(1, func(w *sim.World) {

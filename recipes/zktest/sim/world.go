@@ -129,14 +129,21 @@ func (w *World) Until(at time.Duration) {
 		w.mu.Lock()
 		e := w.queue.first()
 		due := e != nil && e.at <= at && (e.at <= clock || !e.runs && e.at <= clock+ahead)
+		var too []*event
 		if due {
 			heap.Pop(&w.queue)
+			for next := w.queue.first(); e.with(next); next = w.queue.first() {
+				too = append(too, heap.Pop(&w.queue).(*event))
+			}
 		}
 		w.mu.Unlock()
 		switch {
 		case due:
 			w.now = max(w.now, e.at)
 			e.happen()
+			for _, also := range too {
+				also.happen()
+			}
 			if w.Settle != nil {
 				w.Settle()
 			}
@@ -195,6 +202,13 @@ type event struct {
 	timer   bool // it is a host's own, and not a message to it
 	runs    bool // it may wake goroutines
 	stopped bool // guarded by the world's mutex
+}
+
+// with reports whether an event happens together with another one: both are timers of a host that are due at the same
+// instant. Goroutines that one stimulus woke may have started them, in an order that was the scheduler's, so that only
+// the turns that they take then can order them.
+func (e *event) with(other *event) bool {
+	return other != nil && e.timer && other.timer && e.host == other.host && e.at == other.at
 }
 
 // happen carries out an event, unless its host is paused, or has others to make up for.
