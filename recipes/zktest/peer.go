@@ -198,6 +198,7 @@ func (p *peer) lead(voters []*peer) {
 		}
 	}
 	p.tick(p.term)
+	p.expirations(p.term)
 }
 
 // tick is what a leader does each half tick.
@@ -221,10 +222,21 @@ func (p *peer) tick(term int) {
 			p.look()
 			return
 		}
-		if e.leader == p {
-			p.expire(now)
-		}
 		p.tick(term)
+	})
+}
+
+// expirations makes a leader end sessions at each full tick of the clock, as ZooKeeper's thread for that does.
+func (p *peer) expirations(term int) {
+	e := p.e
+	e.w.At((e.w.Now()/e.cfg.Tick+1)*e.cfg.Tick, p.host, func() {
+		if p.term != term {
+			return
+		}
+		if e.leader == p {
+			p.expire(e.w.Now())
+		}
+		p.expirations(term)
 	})
 }
 

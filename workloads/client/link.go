@@ -113,8 +113,8 @@ func (l *link) now() (session history.SessionID, server string) {
 	return history.SessionID(l.granted.Session), l.address
 }
 
-// expireCap bounds how long a client tries to end its session, and attemptCap one attempt. attemptGap is the pause after
-// one: servers that have no leader turn everybody away at once.
+// expireCap bounds how long a client tries to end its session, and attemptCap one attempt. attemptGap is the pause
+// after one: servers that have no leader turn everybody away at once.
 const (
 	expireCap  = 5 * time.Second
 	attemptCap = 2 * time.Second

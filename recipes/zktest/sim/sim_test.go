@@ -79,8 +79,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// Goroutines whose pauses began at one instant, in an order that was the scheduler's, go on in the order of their turns,
-// also after a pause of their host.
+// Goroutines whose pauses began at one instant, in an order that was the scheduler's, go on in the order of their
+// turns, also after a pause of their host.
 func TestTimersOfOneInstant(t *testing.T) {
 	for _, paused := range []bool{false, true} {
 		for range 20 {
