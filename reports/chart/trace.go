@@ -19,6 +19,14 @@ type Trace struct {
 	Ranges [][2]float64     // the ends of a vertical bar at each point; nil = there are none
 }
 
+// shapes distinguish series when there are more of them than colours.
+var shapes = [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{}}
+
+// SeriesTrace is an empty trace with the colour and the shape of the i-th series.
+func SeriesTrace(i int) Trace {
+	return Trace{Color: Owners[i%len(Owners)], Shape: shapes[i/len(Owners)%len(shapes)]}
+}
+
 // Dash patterns.
 var (
 	Dashed = []vg.Length{4, 3}

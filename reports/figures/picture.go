@@ -11,7 +11,6 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/reports/chart"
 	"locklab/reports/result"
@@ -46,7 +45,7 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 	slices.SortStableFunc(rows, func(a, b []Record) int { return cmp.Compare(place(&a[0]), place(&b[0])) })
 	panels := chart.Panels{Title: p.Title}
 	for i, line := range lines {
-		panels.Keys = append(panels.Keys, chart.Key{Text: line, Thumb: traceOf(i)})
+		panels.Keys = append(panels.Keys, chart.Key{Text: line, Thumb: chart.SeriesTrace(i)})
 	}
 	for _, name := range f.Drawn {
 		q, ok := result.Named(name)
@@ -57,7 +56,7 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 		panel.Add(chart.Grid{Horizontal: true})
 		lo, hi := math.Inf(1), 0.0
 		for i, line := range lines {
-			drawn := traceOf(i)
+			drawn := chart.SeriesTrace(i)
 			for _, rounds := range rows {
 				values := valuesOf(rounds, name)
 				if f.lineOf(&rounds[0]) != line || len(values) == 0 {
@@ -79,7 +78,7 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 				x := place(&rounds[0]) + 0.05*(float64(i)-float64(len(lines)-1)/2)
 				if n := len(drawn.XYs); n > 0 && x-drawn.XYs[n-1].X > 1.5 { // the line does not cross a place without a value
 					panel.Add(drawn)
-					drawn = traceOf(i)
+					drawn = chart.SeriesTrace(i)
 				}
 				drawn.XYs = append(drawn.XYs, plotter.XY{X: x, Y: y[1]})
 				drawn.Ranges = append(drawn.Ranges, [2]float64{y[0], y[2]})
@@ -104,12 +103,6 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 	panels.Rows[len(panels.Rows)-1][0].X.Label.Text = f.Across
 	p.Height, p.Draw = panels.Height(panelHeight), panels.Draw
 	return p, nil
-}
-
-// traceOf is an empty line with the colour and the shape of the i-th one.
-func traceOf(i int) chart.Trace {
-	shapes := [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}}
-	return chart.Trace{Color: chart.Owners[i%len(chart.Owners)], Shape: shapes[i%len(shapes)]}
 }
 
 // lineOf names the line of a round: the values of the keys that are not along the x axis.

@@ -302,8 +302,8 @@ func (s *Sweep) failoverPanel(of string, width vg.Length) *plot.Plot {
 	p.Add(chart.Grid{Horizontal: true})
 	for n := range s.Series {
 		series := &s.Series[n]
-		ended, cut, median := seriesTrace(n), seriesTrace(n), seriesTrace(n)
-		least := chart.Trace{Color: seriesTrace(n).Color, Dashes: chart.Dashed}
+		ended, cut, median := chart.SeriesTrace(n), chart.SeriesTrace(n), chart.SeriesTrace(n)
+		least := chart.Trace{Color: chart.SeriesTrace(n).Color, Dashes: chart.Dashed}
 		most := least
 		ended.NoLine, cut.NoLine, median.Shape = true, true, nil
 		ended.Shape, cut.Shape = draw.CircleGlyph{}, draw.PyramidGlyph{}
@@ -367,7 +367,7 @@ func (s *Sweep) loadRange() (lo, hi float64) {
 // failoverLegend explains the series, and what is predicted of them.
 func (s *Sweep) failoverLegend(kinds []string) (keys []chart.Key) {
 	for n := range s.Series {
-		t := seriesTrace(n)
+		t := chart.SeriesTrace(n)
 		t.Shape = draw.CircleGlyph{}
 		text := s.Series[n].Name
 		if text == "" {

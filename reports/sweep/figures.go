@@ -9,7 +9,6 @@ import (
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/reports/chart"
 )
@@ -49,14 +48,6 @@ var (
 		}}
 )
 
-// shapes distinguish series when there are more of them than colours.
-var shapes = [...]draw.GlyphDrawer{draw.CircleGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PyramidGlyph{}}
-
-// seriesTrace is an empty trace with the colour and the shape of the i-th series.
-func seriesTrace(i int) chart.Trace {
-	return chart.Trace{Color: chart.Owners[i%len(chart.Owners)], Shape: shapes[i/len(chart.Owners)%len(shapes)]}
-}
-
 // values collects a quantity over a series.
 func (s *Series) values(of func(p *Point) *float64) plotter.XYs {
 	var at plotter.XYs
@@ -74,7 +65,7 @@ func (s *Sweep) panel(m quantity, which []int, width vg.Length) *plot.Plot {
 	p.Add(chart.Grid{Horizontal: true})
 	for n, i := range which {
 		series := &s.Series[i]
-		measured := seriesTrace(n)
+		measured := chart.SeriesTrace(n)
 		measured.XYs = series.values(m.of)
 		for k := range series.Points {
 			if p := &series.Points[k]; m.ranged && p.AcquiredPerS != nil {
@@ -176,7 +167,7 @@ func (s *Sweep) legend(which []int, by string) (keys []chart.Key) {
 		which = nil // the titles of the panels say it all
 	}
 	for n, i := range which {
-		keys = append(keys, chart.Key{Text: cmp.Or(s.nameWithout(i, by), "measured"), Thumb: seriesTrace(n)})
+		keys = append(keys, chart.Key{Text: cmp.Or(s.nameWithout(i, by), "measured"), Thumb: chart.SeriesTrace(n)})
 	}
 	return keys
 }
@@ -222,7 +213,7 @@ func (s *Sweep) waitFigure() chart.Figure {
 	p.Add(chart.Grid{Horizontal: true, Vertical: true})
 	var labels chart.PointLabels // of all series together, so that none covers another
 	for n := range s.Series {
-		t := seriesTrace(n)
+		t := chart.SeriesTrace(n)
 		for k := range s.Series[n].Points {
 			point := &s.Series[n].Points[k]
 			if x, y := throughput.of(point), tail.of(point); x != nil && y != nil {

@@ -30,12 +30,7 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 		return nil
 	}
 	for _, a := range all {
-		from, until := l.Waited(a)
-		if a.Queued != history.None {
-			from = a.Queued
-		} else {
-			from += l.Bound
-		}
+		from, until := l.queued(a, l.Bound)
 		if until-from <= l.Bound || l.several[a] {
 			continue
 		}
@@ -61,6 +56,16 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 		found = append(found, f)
 	}
 	return found
+}
+
+// queued is the interval for which a waited with a place in the queue. If that is not recorded, it begins so long after
+// the call.
+func (l *LivenessJudge) queued(a *history.Acquisition, within int64) (from, until int64) {
+	from, until = l.Waited(a)
+	if a.Queued != history.None {
+		return a.Queued, until
+	}
+	return from + within, until
 }
 
 // passing returns the first grant in [from, until) to a client that asked after from, though a waited all the time, and
@@ -105,12 +110,7 @@ func (l *LivenessJudge) passedAgain(lock string, all []*history.Acquisition) []s
 	passed, waits := map[string]int{}, map[string]int{}
 	for _, a := range all {
 		waits[a.Client]++
-		from, until := l.Waited(a)
-		if a.Queued != history.None {
-			from = a.Queued
-		} else {
-			from += queuedWithin
-		}
+		from, until := l.queued(a, queuedWithin)
 		if a.Granted() || until-from > l.Bound || until <= from || l.several[a] {
 			continue
 		}
