@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,6 +41,7 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 	var doubts string
 	for _, l := range d.Locks {
 		var holds, permits, awake []effect.Hold
+		unseen := false // some of permits may have been granted earlier, if a driver stood still
 		for _, a := range l.Grants {
 			h := effect.Hold{From: a.Returned, Until: d.BelievedUntil(a), By: a}
 			switch {
@@ -56,6 +58,7 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 				var since int64
 				h.Since, since = d.GrantedSince(a)
 				permits = append(permits, h)
+				unseen = unseen || since != h.Since
 				h.Since = since
 				awake = append(awake, h)
 			}
@@ -67,7 +70,7 @@ func judgeBeliefExclusion(d *evidence.Digest, s *evidence.Safety) evidence.Verdi
 		effect.EachOverlap(holds, b.overlap)
 		limit := func(from, until int64) int64 { return d.MostPermits(l.Lock, from, until) }
 		eachExcess(permits, limit, b.canBeGone, b.excess)
-		if !slices.Equal(permits, awake) {
+		if unseen {
 			eachExcess(awake, limit, b.canBeGone, b.excessUnseen)
 		}
 		b.inSlots(l.Grants)
@@ -165,15 +168,24 @@ func excessText(older, newer *effect.Hold, taken, limit int64) string {
 
 // mixed reports whether different clients had permits and other holds at once. Both are sorted by from.
 func mixed(holds, permits []effect.Hold) bool {
-	for _, h := range holds {
-		for _, p := range permits {
-			if p.From >= h.Until {
-				break
-			}
-			if p.Until > h.From && p.By.Client != h.By.Client {
-				return true
-			}
+	if len(holds) == 0 || len(permits) == 0 {
+		return false
+	}
+	all := slices.Concat(holds, permits)
+	slices.SortStableFunc(all, func(a, b effect.Hold) int { return cmp.Compare(a.From, b.From) })
+	isPermit := func(h effect.Hold) bool { return h.By.Mode == history.ModePermit }
+	var open []effect.Hold
+	for _, h := range all {
+		open = slices.DeleteFunc(open, func(o effect.Hold) bool { return o.Until <= h.From })
+		if h.Until <= h.From {
+			continue
 		}
+		if slices.ContainsFunc(open, func(o effect.Hold) bool {
+			return o.By.Client != h.By.Client && isPermit(o) != isPermit(h)
+		}) {
+			return true
+		}
+		open = append(open, h)
 	}
 	return false
 }

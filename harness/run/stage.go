@@ -273,9 +273,9 @@ func hostsOf(sc *scenario.Scenario, locks equipment) []ensembles.HostSpec {
 	return append(hosts, ensembles.HostSpec{Name: rundir.ResourceHost, Role: ensembles.Resource})
 }
 
-// labKeys are the keys of a scenario that are settings of its lab. The number of client processes is not among them,
+// LabKeys are the keys of a scenario that are settings of its lab. The number of client processes is not among them,
 // because a lab can have more hosts than a run uses.
-var labKeys = []string{"lab", "connect", "connect-ca", "connect-cert", "connect-key", "connect-auth", "servers",
+var LabKeys = []string{"lab", "connect", "connect-ca", "connect-cert", "connect-key", "connect-auth", "servers",
 	"zookeeper", "storage", "tick", "sync-limit", "min-session-timeout", "max-session-timeout",
 	"jvm", "heap", "observer", "client-image"}
 
@@ -283,7 +283,7 @@ var labKeys = []string{"lab", "connect", "connect-ca", "connect-cert", "connect-
 // that this machine is known to lack.
 func LabSettings(sc *scenario.Scenario, lacking map[string]string) string {
 	var all []string
-	for _, key := range labKeys {
+	for _, key := range LabKeys {
 		all = append(all, key+"="+sc.Text(key))
 	}
 	// Servers whose clocks can be set are started in another way, and a lab finds out as it opens what it cannot do.

@@ -189,6 +189,15 @@ func (s *Scenario) Text(key string) string {
 	return k.Text(s)
 }
 
+// CopyKeys gives the scenario the values that another one has of some keys. It ignores keys that do not exist.
+func (s *Scenario) CopyKeys(other *Scenario, keys []string) {
+	for _, key := range keys {
+		if k, ok := findKey(key); ok {
+			k.Copy(s, other)
+		}
+	}
+}
+
 // of reports whether the scenario's workload and its schedule have the key.
 func (k Key) of(s *Scenario) bool {
 	return (k.workload == "" || k.workload == s.Workload) && (!k.drawn || s.Drawn()) && (!k.own || s.Connect == "") &&

@@ -84,10 +84,8 @@ func warmWindowOn(ctx context.Context, stage *run.Stage, window *scenario.Scenar
 // warmScenario is a window of the load by which the servers of a scenario's lab are warmed up.
 func warmScenario(sc *scenario.Scenario, length time.Duration) *scenario.Scenario {
 	w := scenario.Defaults()
-	w.Name, w.Lab, w.Seed, w.ClientProcesses = "warm-up", sc.Lab, sc.Seed, 1
-	w.Servers, w.ZooKeeper, w.Storage, w.JVM, w.Heap = sc.Servers, sc.ZooKeeper, sc.Storage, sc.JVM, sc.Heap
-	w.Tick, w.SyncLimit, w.SessionTimeout = sc.Tick, sc.SyncLimit, sc.SessionTimeout
-	w.MinSessionTimeout, w.MaxSessionTimeout = sc.MinSessionTimeout, sc.MaxSessionTimeout
+	w.CopyKeys(sc, run.LabKeys)
+	w.Name, w.Seed, w.SessionTimeout, w.ClientProcesses = "warm-up", sc.Seed, sc.SessionTimeout, 1
 	w.Clients, w.Section, w.Liveness = warmClients, scenario.SectionNone, 0
 	w.Warmup, w.Duration = length/8, length
 	return w

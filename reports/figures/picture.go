@@ -33,69 +33,26 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 	if len(rows) == 0 {
 		return p, nil
 	}
-	var ticks []plot.Tick
+	var ticks places
 	for i, name := range f.positions(rows) {
 		ticks = append(ticks, plot.Tick{Value: float64(i), Label: name})
 	}
-	place := func(r *Record) float64 {
-		i := slices.IndexFunc(ticks, func(t plot.Tick) bool { return t.Label == r.Cell[f.Across] })
-		return float64(i)
-	}
 	lines := f.lines(rows)
-	slices.SortStableFunc(rows, func(a, b []Record) int { return cmp.Compare(place(&a[0]), place(&b[0])) })
+	slices.SortStableFunc(rows, func(a, b []Record) int {
+		return cmp.Compare(ticks.of(a[0].Cell[f.Across]), ticks.of(b[0].Cell[f.Across]))
+	})
 	panels := chart.Panels{Title: p.Title}
 	for i, line := range lines {
 		panels.Keys = append(panels.Keys, chart.Key{Text: line, Thumb: chart.SeriesTrace(i)})
 	}
 	for _, name := range f.Drawn {
-		q, ok := result.Named(name)
-		if !ok {
-			return p, fmt.Errorf("the figure %s: there is no number %s", f.Name, name)
+		panel, err := f.panel(name, rows, lines, ticks)
+		if err != nil {
+			return p, err
 		}
-		panel := chart.NewPanel(cmp.Or(heads[name], strings.ReplaceAll(name, ".", " ")) + " (log scale)")
-		panel.Add(chart.Grid{Horizontal: true})
-		lo, hi := math.Inf(1), 0.0
-		for i, line := range lines {
-			drawn := chart.SeriesTrace(i)
-			for _, rounds := range rows {
-				values := valuesOf(rounds, name)
-				if f.lineOf(&rounds[0]) != line || len(values) == 0 {
-					continue
-				}
-				m := median(values)
-				low, high, known := interval(values)
-				if !known {
-					low, high = m, m
-				}
-				y := [3]float64{low, m, high}
-				for k := range y {
-					if q.Unit == result.Nanoseconds {
-						y[k] = chart.Millis(int64(y[k]))
-					}
-					y[k] = max(y[k], chart.Floor)
-				}
-				// Lines are beside one another so that their bars do not hide.
-				x := place(&rounds[0]) + 0.05*(float64(i)-float64(len(lines)-1)/2)
-				if n := len(drawn.XYs); n > 0 && x-drawn.XYs[n-1].X > 1.5 { // the line does not cross a place without a value
-					panel.Add(drawn)
-					drawn = chart.SeriesTrace(i)
-				}
-				drawn.XYs = append(drawn.XYs, plotter.XY{X: x, Y: y[1]})
-				drawn.Ranges = append(drawn.Ranges, [2]float64{y[0], y[2]})
-				lo, hi = min(lo, y[0]), max(hi, y[2])
-			}
-			panel.Add(drawn)
+		if panel != nil {
+			panels.Rows = append(panels.Rows, []*plot.Plot{panel})
 		}
-		if hi == 0 {
-			continue // no round has the number
-		}
-		panel.X.Min, panel.X.Max, panel.X.Tick.Marker = -0.4, float64(len(ticks))-0.6, plot.ConstantTicks(ticks)
-		panel.Y.Min, panel.Y.Max = chart.FitLog(lo, hi)
-		panel.Y.Scale, panel.Y.Tick.Marker = plot.LogScale{}, chart.LogNumber{}
-		if q.Unit == result.Nanoseconds {
-			panel.Y.Tick.Marker = chart.LogTime{}
-		}
-		panels.Rows = append(panels.Rows, []*plot.Plot{panel})
 	}
 	if len(panels.Rows) == 0 {
 		return p, nil
@@ -103,6 +60,74 @@ func (f *Figure) Picture(all []Record) (chart.Figure, error) {
 	panels.Rows[len(panels.Rows)-1][0].X.Label.Text = f.Across
 	p.Height, p.Draw = panels.Height(panelHeight), panels.Draw
 	return p, nil
+}
+
+// places are the values along the x axis.
+type places []plot.Tick
+
+// of returns where a value is.
+func (p places) of(value string) float64 {
+	return float64(slices.IndexFunc(p, func(t plot.Tick) bool { return t.Label == value }))
+}
+
+// panel draws one number of all rows. It returns nil if no round has the number.
+func (f *Figure) panel(name string, rows [][]Record, lines []string, ticks places) (*plot.Plot, error) {
+	q, ok := result.Named(name)
+	if !ok {
+		return nil, fmt.Errorf("the figure %s: there is no number %s", f.Name, name)
+	}
+	panel := chart.NewPanel(cmp.Or(heads[name], strings.ReplaceAll(name, ".", " ")) + " (log scale)")
+	panel.Add(chart.Grid{Horizontal: true})
+	lo, hi := math.Inf(1), 0.0
+	for i, line := range lines {
+		drawn := chart.SeriesTrace(i)
+		// Lines are beside one another so that their bars do not hide.
+		aside := 0.05 * (float64(i) - float64(len(lines)-1)/2)
+		for _, rounds := range rows {
+			values := valuesOf(rounds, name)
+			if f.lineOf(&rounds[0]) != line || len(values) == 0 {
+				continue
+			}
+			y := heights(values, q.Unit)
+			x := ticks.of(rounds[0].Cell[f.Across]) + aside
+			if n := len(drawn.XYs); n > 0 && x-drawn.XYs[n-1].X > 1.5 { // the line does not cross a place without a value
+				panel.Add(drawn)
+				drawn = chart.SeriesTrace(i)
+			}
+			drawn.XYs = append(drawn.XYs, plotter.XY{X: x, Y: y[1]})
+			drawn.Ranges = append(drawn.Ranges, [2]float64{y[0], y[2]})
+			lo, hi = min(lo, y[0]), max(hi, y[2])
+		}
+		panel.Add(drawn)
+	}
+	if hi == 0 {
+		return nil, nil
+	}
+	panel.X.Min, panel.X.Max, panel.X.Tick.Marker = -0.4, float64(len(ticks))-0.6, plot.ConstantTicks(ticks)
+	panel.Y.Min, panel.Y.Max = chart.FitLog(lo, hi)
+	panel.Y.Scale, panel.Y.Tick.Marker = plot.LogScale{}, chart.LogNumber{}
+	if q.Unit == result.Nanoseconds {
+		panel.Y.Tick.Marker = chart.LogTime{}
+	}
+	return panel, nil
+}
+
+// heights are where the interval of some rounds begins, their median, and where the interval ends. A number of
+// nanoseconds is drawn in ms.
+func heights(values []float64, unit result.Unit) [3]float64 {
+	m := median(values)
+	low, high, known := interval(values)
+	if !known {
+		low, high = m, m
+	}
+	y := [3]float64{low, m, high}
+	for i := range y {
+		if unit == result.Nanoseconds {
+			y[i] = chart.Millis(int64(y[i]))
+		}
+		y[i] = max(y[i], chart.Floor)
+	}
+	return y
 }
 
 // lineOf names the line of a round: the values of the keys that are not along the x axis.
