@@ -82,7 +82,7 @@ var layers = []layer{
 	{"locks", []string{"recipes", "recipes/zktest"}},
 	{"peers and controls", []string{"recipes/broken", "recipes/curator"}},
 	{"evidence", []string{"ensembles/remote", "ensembles/txnlog/nodes", "harness/history/historytest", "harness/hiccups",
-		"ensembles/labtest/curatortest"}},
+		"ensembles/labtest/curatortest", "harness/check/spans"}},
 	{"evidence of checks", []string{"harness/check/evidence"}},
 	{"judges", []string{"harness/check/effect", "harness/check/progress"}},
 	{"checks and agents", []string{"harness/check", "harness/inspect", "ensembles/agent"}},

@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness/check/evidence"
 	"locklab/harness/check/progress"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -96,12 +97,12 @@ const pause = "pause"
 
 // fromTheDead says whether a process called for something after it had exited, or more than once while it was paused.
 func fromTheDead(d *evidence.Digest) string {
-	dead, paused := deadTimes(d), map[string][]evidence.Span{}
+	dead, paused := deadTimes(d), map[string][]spans.Span{}
 	for _, f := range d.Faults {
 		if f.Kind == pause && f.Certain() && f.Until()-resumes > f.Verified+d.Slack() {
 			for _, host := range f.Targets {
 				if d.ClientHosts[host] {
-					paused[host] = append(paused[host], evidence.Span{From: f.Verified + d.Slack(),
+					paused[host] = append(paused[host], spans.Span{From: f.Verified + d.Slack(),
 						Until: min(f.Until()-resumes, startedAfter(d, host, f.Verified))})
 				}
 			}
@@ -112,7 +113,7 @@ func fromTheDead(d *evidence.Digest) string {
 	}
 	type stop struct {
 		process string
-		evidence.Span
+		spans.Span
 	}
 	during := map[stop]int{}
 	for _, e := range d.Events.Of(calls...) {
@@ -146,16 +147,16 @@ func startedAfter(d *evidence.Digest, process string, at int64) int64 {
 }
 
 // deadTimes are when processes were not running for certain: from their exit until they were started again.
-func deadTimes(d *evidence.Digest) map[string]evidence.Spans {
-	all := map[string]evidence.Spans{}
+func deadTimes(d *evidence.Digest) map[string]spans.List {
+	all := map[string]spans.List{}
 	for _, e := range d.Events.Of(history.OpProcess) {
-		spans := all[e.Process]
-		n := len(spans) - 1
+		dead := all[e.Process]
+		n := len(dead) - 1
 		switch exited := e.ProcessIs(history.ProcessExited); {
-		case n >= 0 && spans[n].Until == d.End && !exited:
-			spans[n].Until = e.At - d.Slack()
-		case exited && (n < 0 || spans[n].Until != d.End):
-			all[e.Process] = append(spans, evidence.Span{From: e.At + d.Slack(), Until: d.End})
+		case n >= 0 && dead[n].Until == d.End && !exited:
+			dead[n].Until = e.At - d.Slack()
+		case exited && (n < 0 || dead[n].Until != d.End):
+			all[e.Process] = append(dead, spans.Span{From: e.At + d.Slack(), Until: d.End})
 		}
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
 	"locklab/reports/words"
@@ -30,7 +31,7 @@ type Digest struct {
 	ClientOf     map[history.SessionID]string
 	Hiccups      map[string][]*history.Event           // by process, see [hiccups.Standstills]
 	Connections  map[string][]connection               // by client, in order
-	Unconnected  map[string][]Span                     // by client, in order: it told that it had no connection
+	Unconnected  map[string][]spans.Span               // by client, in order: it told that it had no connection
 	unwatched    map[string]history.Driver             // see [Digest.Driver]
 	unreleased   map[*history.Acquisition]bool         // holds of which the end is missing
 	ClientsOf    map[history.SessionID]map[string]bool // the clients that share it
@@ -50,9 +51,9 @@ type Digest struct {
 	lastRecorded Memo[death, int64]
 	bySession    once[map[history.SessionID][]*history.Acquisition] // see acquisitionsOf
 	answered     once[map[history.SessionID][]contact]              // see answeredOf
-	idles        once[map[string]Spans]                             // by driver; see idle
+	idles        once[map[string]spans.List]                        // by driver; see idle
 	bound        once[*clockBound]                                  // see [Digest.Clocks]
-	unserved     once[[]Span]                                       // see [Digest.Unserved]
+	unserved     once[[]spans.Span]                                 // see [Digest.Unserved]
 	skewed       once[[]skew]                                       // see skews
 	together     once[map[*history.Acquisition]bool]                // see TakenTogether
 
@@ -93,7 +94,7 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 		ClientOf:    map[history.SessionID]string{},
 		Hiccups:     hiccups.Standstills(events),
 		Connections: map[string][]connection{},
-		Unconnected: map[string][]Span{}, unwatched: unwatched(events),
+		Unconnected: map[string][]spans.Span{}, unwatched: unwatched(events),
 		ClientsOf: map[history.SessionID]map[string]bool{},
 		Measure:   history.None, Closed: history.None, Drain: history.None, Collect: history.None,
 	}
@@ -106,7 +107,7 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 		history.OpFinalHeal, history.OpEnd) {
 		switch e.Op {
 		case history.OpDisconnected:
-			d.Unconnected[e.Client] = append(d.Unconnected[e.Client], Span{From: e.At, Until: d.End})
+			d.Unconnected[e.Client] = append(d.Unconnected[e.Client], spans.Span{From: e.At, Until: d.End})
 		case history.OpConnected:
 			if spans := d.Unconnected[e.Client]; len(spans) > 0 {
 				last := &spans[len(spans)-1]
@@ -313,7 +314,7 @@ func (d *Digest) OnlyClients(f *Fault) bool {
 }
 
 // Stillness are the times in which a process, and so perhaps the machine, recorded that it stood still for that long.
-func (d *Digest) Stillness(least time.Duration) (all []Span) {
+func (d *Digest) Stillness(least time.Duration) (all []spans.Span) {
 	for _, process := range SortedKeys(d.Hiccups) {
 		all = append(all, d.stillnessOf(process, least)...)
 	}
@@ -321,14 +322,14 @@ func (d *Digest) Stillness(least time.Duration) (all []Span) {
 }
 
 // StillnessOf are the times in which one process recorded that it stood still for at least a tick.
-func (d *Digest) StillnessOf(process string) []Span {
+func (d *Digest) StillnessOf(process string) []spans.Span {
 	return d.stillnessOf(process, Standstill(d.Facts.Tick))
 }
 
-func (d *Digest) stillnessOf(process string, least time.Duration) (all []Span) {
+func (d *Digest) stillnessOf(process string, least time.Duration) (all []spans.Span) {
 	for _, e := range d.Hiccups[process] {
 		if over := e.Hiccup(); over >= least {
-			all = append(all, Span{e.At - int64(over), e.At})
+			all = append(all, spans.Span{From: e.At - int64(over), Until: e.At})
 		}
 	}
 	return all
@@ -337,16 +338,16 @@ func (d *Digest) stillnessOf(process string, least time.Duration) (all []Span) {
 // StoodFor is for how long a process may have stood still between two instants: by its own record, or because of a
 // fault.
 func (d *Digest) StoodFor(process string, from, until int64) int64 {
-	var all []Span
+	var all []spans.Span
 	for _, f := range d.Faults {
 		if f.Possible() && f.Stops() && f.Hits(process) {
-			all = append(all, Span{f.Began(), f.Until()})
+			all = append(all, spans.Span{From: f.Began(), Until: f.Until()})
 		}
 	}
 	for _, e := range d.Hiccups[process] {
-		all = append(all, Span{e.At - int64(e.Hiccup()), e.At})
+		all = append(all, spans.Span{From: e.At - int64(e.Hiccup()), Until: e.At})
 	}
-	return Merged(all).Within(from, until)
+	return spans.Merged(all).Within(from, until)
 }
 
 // Seconds renders an instant for people.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -62,19 +63,19 @@ func (d *Digest) driverOf(process, client string) string {
 const leastIdle = int64(20 * time.Millisecond)
 
 // idle are the times from one answer of a's driver to the next. It is empty where a has no [Digest.Driver].
-func (d *Digest) idle(a *history.Acquisition) Spans {
+func (d *Digest) idle(a *history.Acquisition) spans.List {
 	driver := d.Driver(a)
 	if driver == "" {
 		return nil
 	}
-	return d.idles.of(func() map[string]Spans {
-		all := map[string]Spans{}
+	return d.idles.of(func() map[string]spans.List {
+		all := map[string]spans.List{}
 		for driver, answers := range d.answers() {
 			slices.Sort(answers)
-			var idle Spans
+			var idle spans.List
 			for i, at := range append(answers, d.End)[1:] {
 				if answers[i]+leastIdle < at {
-					idle = append(idle, Span{answers[i], at})
+					idle = append(idle, spans.Span{From: answers[i], Until: at})
 				}
 			}
 			all[driver] = idle
@@ -120,7 +121,7 @@ func (d *Digest) answers() map[string][]int64 {
 
 // PerhapsStood is the longest time between two instants in which a's driver may have stood still unseen. It is no
 // longer than a session outlives, if a's session did by the servers' logs.
-func (d *Digest) PerhapsStood(a *history.Acquisition, from, until int64) (longest Span) {
+func (d *Digest) PerhapsStood(a *history.Acquisition, from, until int64) (longest spans.Span) {
 	for part := range d.idle(a).Cut(from, until) {
 		if part.Lasts() > longest.Lasts() {
 			longest = part

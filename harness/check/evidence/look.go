@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -45,18 +46,18 @@ func (u *Unserved) Lasted() time.Duration { return time.Duration(u.Last().At - u
 // Unserved are the times in which servers that were up did not serve, each from the last time that they served a
 // client, and those in which all servers of an ensemble elsewhere kept writes of the harness waiting. Nothing is
 // demanded of a lock then. They are found once for all checks, which must not change them.
-func (d *Digest) Unserved() []Span {
-	return d.unserved.of(func() []Span { return d.UnservedFor(func(string) bool { return true }) })
+func (d *Digest) Unserved() []spans.Span {
+	return d.unserved.of(func() []spans.Span { return d.UnservedFor(func(string) bool { return true }) })
 }
 
 // UnservedFor are those of the times in which all servers did not serve, or one of those that were used.
-func (d *Digest) UnservedFor(used func(server string) bool) []Span {
+func (d *Digest) UnservedFor(used func(server string) bool) []spans.Span {
 	all := d.Events.Looks()
-	var times []Span
+	var times []spans.Span
 	for _, u := range Unserveds(all) {
 		one := u.Lack == history.ServesNobody || u.Lack == history.NeverCatchesUp
 		if !one || slices.ContainsFunc(u.Servers, used) {
-			times = append(times, Span{d.lastServed(u.Looks[0].At), min(ServedAfter(&u, all), d.End)})
+			times = append(times, spans.Span{From: d.lastServed(u.Looks[0].At), Until: min(ServedAfter(&u, all), d.End)})
 		}
 	}
 	return append(times, d.unanswered()...)
@@ -64,24 +65,24 @@ func (d *Digest) UnservedFor(used func(server string) bool) []Span {
 
 // unanswered are the times in which each server of an ensemble elsewhere kept a write of the harness waiting for at
 // least a tick, or did not carry it out.
-func (d *Digest) unanswered() []Span {
-	slow := map[string][]Span{}
+func (d *Digest) unanswered() []spans.Span {
+	slow := map[string][]spans.Span{}
 	for _, e := range d.Events.Of(history.OpPing) {
 		p := e.Ping()
 		all := slow[p.Server]
 		if e.Kind == history.Fail || p.Took >= Standstill(d.Facts.Tick) {
-			all = append(all, Span{e.At - int64(p.Took), e.At})
+			all = append(all, spans.Span{From: e.At - int64(p.Took), Until: e.At})
 		}
 		slow[p.Server] = all
 	}
-	var common Spans
+	var common spans.List
 	for i, server := range SortedKeys(slow) {
-		of := Merged(slow[server])
+		of := spans.Merged(slow[server])
 		if i == 0 {
 			common = of
 			continue
 		}
-		var both []Span
+		var both []spans.Span
 		for _, s := range of {
 			both = slices.AppendSeq(both, common.Cut(s.From, s.Until))
 		}

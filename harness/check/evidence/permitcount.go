@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -145,7 +146,7 @@ func (d *Digest) FewestPermits(lock string, from, until int64) int64 {
 
 // A PermitPeriod is a time throughout which a lock had at least so many permits.
 type PermitPeriod struct {
-	Span
+	spans.Span
 	Permits int64
 }
 
@@ -158,7 +159,7 @@ func (d *Digest) PermitPeriods(lock string) []PermitPeriod {
 func (d *Digest) permitPeriods(lock string) (all []PermitPeriod) {
 	counts := d.permits[lock]
 	if counts == nil {
-		return []PermitPeriod{{Span{math.MinInt64, math.MaxInt64}, int64(d.Facts.Permits)}}
+		return []PermitPeriod{{spans.Span{From: math.MinInt64, Until: math.MaxInt64}, int64(d.Facts.Permits)}}
 	}
 	var bounds []int64
 	for _, p := range counts {
@@ -167,7 +168,7 @@ func (d *Digest) permitPeriods(lock string) (all []PermitPeriod) {
 	slices.Sort(bounds)
 	bounds = slices.Compact(bounds)
 	for i, until := range bounds[1:] {
-		p := PermitPeriod{Span{bounds[i], until}, math.MaxInt64}
+		p := PermitPeriod{spans.Span{From: bounds[i], Until: until}, math.MaxInt64}
 		for _, c := range counts {
 			if c.from < until && c.until > bounds[i] {
 				p.Permits = min(p.Permits, c.permits)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -18,7 +19,7 @@ type silence struct {
 	fault       *Fault         // the cause is a fault,
 	hiccup      *history.Event // or a recorded standstill of the client's process
 	doubt       string         // why it is not known that the session was silent; empty if it is known
-	joined      Span           // the silence without a gap that it is part of; see join
+	joined      spans.Span     // the silence without a gap that it is part of; see join
 	beyond      bool           // the fault struck beyond the client: its server or the leader
 }
 
@@ -29,14 +30,14 @@ func (s *silence) lasted(from, until int64) int64 {
 
 // join finds out which silences have no gap between them.
 func join(all []silence) {
-	var spans []Span
+	var times []spans.Span
 	for _, s := range all {
-		spans = append(spans, Span{s.from, s.until})
+		times = append(times, spans.Span{From: s.from, Until: s.until})
 	}
-	joined := Merged(spans)
+	joined := spans.Merged(times)
 	for i := range all {
 		k, _ := slices.BinarySearchFunc(joined, all[i].from,
-			func(x Span, from int64) int { return cmp.Compare(x.Until, from) })
+			func(x spans.Span, from int64) int { return cmp.Compare(x.Until, from) })
 		all[i].joined = joined[k]
 	}
 }
@@ -108,7 +109,7 @@ func (d *Digest) silences(a *history.Acquisition, heard, at, timeout int64) []si
 		case !s.beyond || f.Hits(server):
 			all = append(all, s)
 		case !d.OnlyClients(f) && s.doubt == "" &&
-			(server == "" || Spans(d.Unconnected[a.Client]).Touches(max(s.from, heard)+1, min(s.until, at))):
+			(server == "" || spans.List(d.Unconnected[a.Client]).Touches(max(s.from, heard)+1, min(s.until, at))):
 			s.doubt = serverUnknown
 			all = append(all, s)
 		}

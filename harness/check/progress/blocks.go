@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -22,7 +23,7 @@ import (
 // Strictly, only those faults and standstills count that must have been felt: no fault counts that lets heartbeats
 // through, or that is of servers and clients that nobody used who wanted the lock, nor one of a minority of servers any
 // more once others have led for long enough. A stall between the two is a doubt.
-func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evidence.Span {
+func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []spans.Span {
 	blocks := slices.Clone(l.Unserved())
 	if strictly {
 		blocks = l.UnservedFor(func(server string) bool {
@@ -48,7 +49,7 @@ func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []evid
 			until = min(until, evidence.Later(l.ServedThrough(f), l.Bound))
 		}
 		if from < until {
-			blocks = append(blocks, evidence.Span{From: from, Until: until})
+			blocks = append(blocks, spans.Span{From: from, Until: until})
 		}
 	}
 	for _, process := range evidence.SortedKeys(l.Hiccups) {
@@ -114,21 +115,21 @@ func (l *LivenessJudge) quorumFeels(f *evidence.Fault) bool {
 }
 
 // silenced are the times in which a fault kept a's client from hearing of a grant.
-func (l *LivenessJudge) silenced(a *history.Acquisition) evidence.Spans {
-	var all []evidence.Span
+func (l *LivenessJudge) silenced(a *history.Acquisition) spans.List {
+	var all []spans.Span
 	for _, f := range l.Faults {
 		if from, until := l.InForce(f); feels(l.Digest, a, f) && !f.Passes(l.LongestTimeout()) &&
 			!f.Nature.SparesSessions {
-			all = append(all, evidence.Span{From: from, Until: until})
+			all = append(all, spans.Span{From: from, Until: until})
 		}
 	}
-	return evidence.Merged(all)
+	return spans.Merged(all)
 }
 
 // deaf are the times in which a's client could not hear of a grant: [LivenessJudge.silenced], and those in which it
 // told that it had no connection.
-func (l *LivenessJudge) deaf(a *history.Acquisition) evidence.Spans {
-	return evidence.Merged(append(l.silenced(a), l.Unconnected[a.Client]...))
+func (l *LivenessJudge) deaf(a *history.Acquisition) spans.List {
+	return spans.Merged(append(l.silenced(a), l.Unconnected[a.Client]...))
 }
 
 // judged says how much of the run the check judged of the lock that it could judge least, which is a doubt if it is
@@ -138,7 +139,7 @@ func (l *LivenessJudge) judged(byLock map[string][]*history.Acquisition) (said s
 	whole := l.Stop - since
 	least := whole
 	for _, all := range byLock {
-		least = min(least, whole-evidence.Merged(l.blocks(all, false)).Within(since, l.Stop))
+		least = min(least, whole-spans.Merged(l.blocks(all, false)).Within(since, l.Stop))
 	}
 	switch {
 	case least == whole:

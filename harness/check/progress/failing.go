@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -80,7 +81,7 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found 
 		}
 		run.last, run.n = a, run.n+1
 		run.stood = max(run.stood, l.PerhapsStood(a, a.Invoked, a.Returned).Lasts())
-		run.unconnected = run.unconnected || evidence.Spans(l.Unconnected[a.Client]).Touches(a.Invoked, a.Returned)
+		run.unconnected = run.unconnected || spans.List(l.Unconnected[a.Client]).Touches(a.Invoked, a.Returned)
 	}
 	over()
 	return found, doubts
@@ -94,12 +95,12 @@ func (l *LivenessJudge) failedByLock(a *history.Acquisition) bool {
 
 // excusesErrors are the times in which something other than the lock may have made an attempt fail: a fault, a
 // standstill, or what either left.
-func (l *LivenessJudge) excusesErrors() evidence.Spans {
+func (l *LivenessJudge) excusesErrors() spans.List {
 	all := slices.Clone(l.aftermath)
 	for _, t := range l.disturbances() {
-		all = append(all, evidence.Span{From: t.From, Until: evidence.Later(t.Until, l.Bound)})
+		all = append(all, spans.Span{From: t.From, Until: evidence.Later(t.Until, l.Bound)})
 	}
-	return evidence.Merged(all)
+	return spans.Merged(all)
 }
 
 func (l *LivenessJudge) failingFinding(lock string, run failingRun) evidence.Finding {

@@ -8,6 +8,7 @@ import (
 
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -47,7 +48,7 @@ func (l *LivenessJudge) ordinary(found []handedOver, all, grants []*history.Acqu
 		return found
 	}
 	waits := newWaits(all, l)
-	unclean, unserved := l.uncleanEnds(all), evidence.Merged(slices.Clone(l.Unserved()))
+	unclean, unserved := l.uncleanEnds(all), spans.Merged(slices.Clone(l.Unserved()))
 	found = slices.Grow(found, len(grants))
 	released, confirmed := int64(math.MinInt64), int64(math.MinInt64) // of all holds so far
 	for _, a := range grants {
@@ -105,7 +106,7 @@ func (w waits) throughout(from, until int64) bool {
 // uncleanEnds are the times in which something may be left of faults, or of acquisitions of one lock that ended
 // otherwise than cleanly: for as long as a stall takes, because by then the servers have forgotten it. Whoever takes
 // several locks together, or asks for more permits than there are, may rightly keep others waiting meanwhile.
-func (l *LivenessJudge) uncleanEnds(all []*history.Acquisition) evidence.Spans {
+func (l *LivenessJudge) uncleanEnds(all []*history.Acquisition) spans.List {
 	left := slices.Clone(l.aftermath)
 	for _, a := range all {
 		began := history.None
@@ -120,21 +121,21 @@ func (l *LivenessJudge) uncleanEnds(all []*history.Acquisition) evidence.Spans {
 			began = a.ReleaseInvoked
 		}
 		if began != history.None {
-			left = append(left, evidence.Span{From: began, Until: began + l.Bound})
+			left = append(left, spans.Span{From: began, Until: began + l.Bound})
 		}
 		if l.several[a] || l.excessive(a) {
-			left = append(left, evidence.Span{From: a.Invoked, Until: evidence.Later(l.gone(a), l.Bound)})
+			left = append(left, spans.Span{From: a.Invoked, Until: evidence.Later(l.gone(a), l.Bound)})
 		}
 	}
-	return evidence.Merged(left)
+	return spans.Merged(left)
 }
 
 // aftermaths are the times in which a fault was in force, or may have left something.
-func (l *LivenessJudge) aftermaths() []evidence.Span {
-	var all []evidence.Span
+func (l *LivenessJudge) aftermaths() []spans.Span {
+	var all []spans.Span
 	for _, f := range l.Faults {
 		if from, until := l.InForce(f); from != math.MaxInt64 {
-			all = append(all, evidence.Span{From: from, Until: until + l.Bound})
+			all = append(all, spans.Span{From: from, Until: until + l.Bound})
 		}
 	}
 	return all
@@ -157,7 +158,7 @@ func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, sai
 		return nil, "", nil
 	}
 	slices.SortFunc(all, func(a, b handedOver) int { return cmp.Compare(a.granted, b.granted) })
-	still := evidence.Merged(l.Stillness(0))
+	still := spans.Merged(l.Stillness(0))
 	after, whole, lock := make([]int64, len(all)), make([]int64, len(all)), make([]int64, len(all))
 	for i := range all {
 		h := &all[i]

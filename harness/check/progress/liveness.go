@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -229,12 +230,12 @@ type LivenessJudge struct {
 
 	Bound, Stop int64
 	several     map[*history.Acquisition]bool // those that take several locks at once
-	aftermath   []evidence.Span               // see [LivenessJudge.aftermaths]
+	aftermath   []spans.Span                  // see [LivenessJudge.aftermaths]
 	Grants      map[string][]*history.Acquisition
 
 	unsure   []string           // doubts from the servers' logs
 	unseen   []evidence.Finding // that a standstill of a driver that declares no pings explains
-	disturbs []evidence.Span    // see disturbances
+	disturbs []spans.Span       // see disturbances
 }
 
 // unseenDoubts says what a standstill of a driver that declares no pings explains, by the first finding.

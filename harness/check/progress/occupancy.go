@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -12,15 +12,15 @@ import (
 // it, and a permit is free as long as not all are taken. Whoever waits for more than the attempt asks for keeps it from
 // being granted too, because a fair lock serves the other first.
 type occupancy struct {
-	held   evidence.Spans // by anybody
-	barred evidence.Spans // to readers
+	held   spans.List // by anybody
+	barred spans.List // to readers
 	taken  []taking
 	levels map[int64][]level // by how many permits an attempt asks for
 }
 
 // A taking is a time in which permits are taken or, by one who waits, asked for.
 type taking struct {
-	evidence.Span
+	spans.Span
 	permits int64
 	waits   bool
 }
@@ -36,7 +36,7 @@ func (l *LivenessJudge) occupancyOf(
 	o := &occupancy{levels: map[int64][]level{}}
 	for _, a := range slices.Concat(all, elsewhere) {
 		if a.Granted() {
-			hold := evidence.Span{From: a.Returned, Until: max(a.Returned, until(a))}
+			hold := spans.Span{From: a.Returned, Until: max(a.Returned, until(a))}
 			o.held = append(o.held, hold)
 			if a.Mode != history.ModeRead {
 				o.barred = append(o.barred, hold)
@@ -46,13 +46,13 @@ func (l *LivenessJudge) occupancyOf(
 	}
 	for _, a := range all {
 		from, until := l.Waited(a)
-		wait := evidence.Span{From: from, Until: until}
+		wait := spans.Span{From: from, Until: until}
 		if a.Mode != history.ModeRead {
 			o.barred = append(o.barred, wait)
 		}
 		o.taken = append(o.taken, taking{wait, a.Permits, true})
 	}
-	o.held, o.barred = evidence.Merged(o.held), evidence.Merged(o.barred)
+	o.held, o.barred = spans.Merged(o.held), spans.Merged(o.barred)
 	return o
 }
 

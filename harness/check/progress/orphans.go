@@ -9,6 +9,7 @@ import (
 
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -152,7 +153,7 @@ func (l *LivenessJudge) orphans(
 				span(a.Invoked, until, znodeChange{allowed: as(a)})
 			}
 		}
-		orphans := func(blocks []evidence.Span, across bool) (all []evidence.Finding) {
+		orphans := func(blocks []spans.Span, across bool) (all []evidence.Finding) {
 			n := len(changes)
 			for _, t := range blocks {
 				span(t.From, t.Until, znodeChange{blocked: 1})
@@ -186,7 +187,7 @@ func (l *LivenessJudge) orphans(
 
 // excess are the times of longer than the bound in which there were more znodes than allowed, and nothing blocked. A
 // block begins the time anew, or across it the time stops, and is to be twice as long.
-func (l *LivenessJudge) excess(changes []znodeChange, across bool) (all []evidence.Span) {
+func (l *LivenessJudge) excess(changes []znodeChange, across bool) (all []spans.Span) {
 	changes = slices.Clone(changes)
 	slices.SortStableFunc(changes, func(a, b znodeChange) int { return cmp.Compare(a.at, b.at) })
 	bound := l.Bound
@@ -202,7 +203,7 @@ func (l *LivenessJudge) excess(changes []znodeChange, across bool) (all []eviden
 		}
 		long := counting && quiet > bound
 		if long {
-			all = append(all, evidence.Span{From: began, Until: c.at})
+			all = append(all, spans.Span{From: began, Until: c.at})
 		}
 		now.znodes, now.allowed, now.blocked = now.znodes+c.znodes, now.allowed+c.allowed, now.blocked+c.blocked
 		counts := now.znodes > now.allowed && (across || now.blocked == 0)
@@ -298,7 +299,7 @@ func (l *LivenessJudge) lastFault() int64 {
 
 // disturbances are the times in which nothing is demanded of the lock: a fault was in force, a process recorded that it
 // stood still for at least a tick, or servers that were up did not serve, which [evidence.ServiceLiveness] judges.
-func (l *LivenessJudge) disturbances() []evidence.Span {
+func (l *LivenessJudge) disturbances() []spans.Span {
 	all := l.clientDisturbances()
 	for process := range l.Hiccups {
 		if !l.ClientHosts[process] {
@@ -310,12 +311,12 @@ func (l *LivenessJudge) disturbances() []evidence.Span {
 
 // clientDisturbances leave out that the harness stood still. It has no znodes, and takes no part in what becomes of
 // those of others. It often has less of the processors than the hosts of a lab, because they are containers.
-func (l *LivenessJudge) clientDisturbances() []evidence.Span {
+func (l *LivenessJudge) clientDisturbances() []spans.Span {
 	if l.disturbs == nil {
-		l.disturbs = append([]evidence.Span{}, l.Unserved()...)
+		l.disturbs = append([]spans.Span{}, l.Unserved()...)
 		for _, f := range l.Faults {
 			from, until := l.InForce(f)
-			l.disturbs = append(l.disturbs, evidence.Span{From: from, Until: until})
+			l.disturbs = append(l.disturbs, spans.Span{From: from, Until: until})
 		}
 		for _, process := range evidence.SortedKeys(l.Hiccups) {
 			if l.ClientHosts[process] {
@@ -327,9 +328,9 @@ func (l *LivenessJudge) clientDisturbances() []evidence.Span {
 }
 
 // longestQuiet is the longest time between from and until that none of the spells has.
-func (l *LivenessJudge) longestQuiet(all []evidence.Span, from, until int64) int64 {
+func (l *LivenessJudge) longestQuiet(all []spans.Span, from, until int64) int64 {
 	var longest int64
-	for _, t := range evidence.Merged(slices.Clone(all)) {
+	for _, t := range spans.Merged(slices.Clone(all)) {
 		longest = max(longest, min(t.From, until)-from)
 		from = max(from, t.Until)
 	}

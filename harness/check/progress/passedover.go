@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -49,7 +50,7 @@ func (l *LivenessJudge) passedOver(lock string, all []*history.Acquisition) (fou
 		case l.MayHaveExpired(a, first.Returned):
 			l.unseen = append(l.unseen, f)
 			continue
-		case evidence.Spans(l.Unconnected[a.Client]).Touches(a.Invoked, first.Returned):
+		case spans.List(l.Unconnected[a.Client]).Touches(a.Invoked, first.Returned):
 			l.unsure = append(l.unsure, f.Text+", and it had no connection to the servers for a time")
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"locklab/ensembles/txnlog"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -88,7 +89,7 @@ func (l *LivenessJudge) refusal(a *history.Acquisition, since int64) evidence.Fi
 }
 
 // inVain says where a free lock was asked for again and again in vain.
-func (l *LivenessJudge) inVain(lock string, all []*history.Acquisition, unclean evidence.Spans) (doubts []string) {
+func (l *LivenessJudge) inVain(lock string, all []*history.Acquisition, unclean spans.List) (doubts []string) {
 	var tries []*history.Acquisition
 	for _, a := range all {
 		if a.Returned != history.None && a.Reason.ByWorkload() &&
@@ -148,7 +149,7 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 			evidence.Holder(a), evidence.Seconds(lost), a.Lock, evidence.Seconds(a.Returned))
 		stood := l.PerhapsStood(a, a.Returned, lost).Lasts()
 		switch {
-		case evidence.Spans(l.Unconnected[a.Client]).Touches(lost-int64(evidence.HandOff), lost):
+		case spans.List(l.Unconnected[a.Client]).Touches(lost-int64(evidence.HandOff), lost):
 			if len(doubts) == 0 { // as Curator's LeaderLatch gives up at SUSPENDED
 				doubts = []string{f.Text + " but its connection, which its client had said was lost"}
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -142,9 +143,9 @@ func serviceQuiet(d *evidence.Digest, from, until int64, strictly bool) int64 {
 		default:
 			end = math.MaxInt64
 		}
-		disturbed = append(disturbed, evidence.Span{From: f.Began(), Until: end})
+		disturbed = append(disturbed, spans.Span{From: f.Began(), Until: end})
 	}
-	return until - from - evidence.Merged(disturbed).Within(from, until)
+	return until - from - spans.Merged(disturbed).Within(from, until)
 }
 
 // serverFaults are the faults that may have struck a server.

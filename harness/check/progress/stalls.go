@@ -9,6 +9,7 @@ import (
 
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -34,9 +35,9 @@ type role struct{ waits, busyWaiting, busyHolding int }
 type demand struct {
 	as     func(*history.Acquisition) role
 	spare  int // no more than so many of the busy keep the lock from being granted
-	blocks []evidence.Span
-	deaf   func(*history.Acquisition) evidence.Spans // does not count meanwhile
-	kept   func(*history.Acquisition) int64          // until when a grant keeps the lock from others
+	blocks []spans.Span
+	deaf   func(*history.Acquisition) spans.List // does not count meanwhile
+	kept   func(*history.Acquisition) int64      // until when a grant keeps the lock from others
 	// across says that a block stops the time of a stall and does not begin it anew. What a block left takes time too,
 	// so that twice the time is demanded then.
 	across bool
@@ -57,18 +58,18 @@ func (l *LivenessJudge) Stalls(lock string, all []*history.Acquisition) []eviden
 func (l *LivenessJudge) withoutStandstills(
 	lock string, all []*history.Acquisition, found []evidence.Finding,
 ) (stalls []evidence.Finding) {
-	usual, aftermath := l.usual(all), evidence.Merged(slices.Clone(l.aftermath))
+	usual, aftermath := l.usual(all), spans.Merged(slices.Clone(l.aftermath))
 	for _, f := range found {
 		again := func(g evidence.Finding) bool { return g.At < f.Until && g.Until > f.At }
 		if f.Cause == evidence.CauseNone && slices.ContainsFunc(all, func(a *history.Acquisition) bool {
 			from, until := l.Waited(a)
 			stood := l.PerhapsStood(a, max(from, f.At), min(until, f.Until))
 			d := usual
-			d.deaf = func(b *history.Acquisition) evidence.Spans {
+			d.deaf = func(b *history.Acquisition) spans.List {
 				if l.Driver(b) != l.Driver(a) {
 					return l.deaf(b)
 				}
-				return evidence.Merged(append(slices.Clone(l.deaf(b)), stood))
+				return spans.Merged(append(slices.Clone(l.deaf(b)), stood))
 			}
 			// After a fault it may have had the lock, too, and kept others from it until its session expired.
 			after := f.Until-f.At <= 2*l.Bound && aftermath.Touches(f.At, f.At)
@@ -172,8 +173,8 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 				return role{busyWaiting: int(spare) + 1, busyHolding: int(max(a.Permits, spare+1))}
 			})
 			d.spare = int(spare)
-			d.blocks = append(slices.Clone(d.blocks), evidence.Span{From: math.MinInt64, Until: p.From},
-				evidence.Span{From: p.Until, Until: math.MaxInt64})
+			d.blocks = append(slices.Clone(d.blocks), spans.Span{From: math.MinInt64, Until: p.From},
+				spans.Span{From: p.Until, Until: math.MaxInt64})
 			doubt("while it had permits left", d)
 		}
 	}
@@ -286,20 +287,20 @@ func (l *LivenessJudge) stoppedOut(a *history.Acquisition) int64 {
 // gaps are the times that are long enough for a stall and in which a lock was not granted: from its first call to its
 // first grant, from one grant to the next, and from the last one on. Nothing outside of them can make a stall. There
 // are few, though a lock may be granted a million times.
-func (l *LivenessJudge) gaps(lock string, all []*history.Acquisition) evidence.Spans {
-	var gaps evidence.Spans
+func (l *LivenessJudge) gaps(lock string, all []*history.Acquisition) spans.List {
+	var gaps spans.List
 	last := l.Stop
 	for _, a := range all {
 		last = min(last, a.Invoked)
 	}
 	for _, a := range l.Grants[lock] {
 		if a.Returned-last > l.Bound {
-			gaps = append(gaps, evidence.Span{From: last, Until: a.Returned})
+			gaps = append(gaps, spans.Span{From: last, Until: a.Returned})
 		}
 		last = a.Returned
 	}
 	if l.Stop-last > l.Bound {
-		gaps = append(gaps, evidence.Span{From: last, Until: math.MaxInt64})
+		gaps = append(gaps, spans.Span{From: last, Until: math.MaxInt64})
 	}
 	return gaps
 }

@@ -7,6 +7,7 @@ import (
 
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -23,7 +24,7 @@ func (l *LivenessJudge) unnoticed(lane *nodes.Lane, all []*history.Acquisition) 
 		}
 		return a
 	}
-	blocks := func(a *history.Acquisition) []evidence.Span { return l.silenced(a) }
+	blocks := func(a *history.Acquisition) []spans.Span { return l.silenced(a) }
 	return l.overdue(evidence.KindUnnoticed, lane, whose, blocks, "eligible", "")
 }
 
@@ -41,11 +42,11 @@ func (l *LivenessJudge) besideLeases(lock string, all []*history.Acquisition) []
 		return nil
 	}
 	whose := func(s *nodes.Span) *history.Acquisition { return l.waiting(s, all) }
-	blocks := func(a *history.Acquisition) []evidence.Span {
+	blocks := func(a *history.Acquisition) []spans.Span {
 		all := slices.Clone(l.deaf(a))
 		for _, p := range l.PermitPeriods(lock) {
 			for _, s := range l.taken(lock, p.Permits-max(a.Permits, 1)) {
-				if s = (evidence.Span{From: max(s.From, p.From), Until: min(s.Until, p.Until)}); s.From < s.Until {
+				if s = (spans.Span{From: max(s.From, p.From), Until: min(s.Until, p.Until)}); s.From < s.Until {
 					all = append(all, s)
 				}
 			}
@@ -57,7 +58,7 @@ func (l *LivenessJudge) besideLeases(lock string, all []*history.Acquisition) []
 }
 
 // taken are the times in which a semaphore had more leases than that.
-func (l *LivenessJudge) taken(lock string, most int64) (all []evidence.Span) {
+func (l *LivenessJudge) taken(lock string, most int64) (all []spans.Span) {
 	var changes []znodeChange
 	for i := range l.Servers.Lanes[lock].Contenders {
 		from, until := l.lifetime(&l.Servers.Lanes[lock].Contenders[i])
@@ -67,7 +68,7 @@ func (l *LivenessJudge) taken(lock string, most int64) (all []evidence.Span) {
 	leases, since := 0, int64(math.MinInt64/2)
 	for _, c := range append(changes, znodeChange{at: l.Stop}) {
 		if int64(leases) > most {
-			all = append(all, evidence.Span{From: since, Until: c.at})
+			all = append(all, spans.Span{From: since, Until: c.at})
 		}
 		leases, since = leases+c.znodes, c.at
 	}
@@ -77,7 +78,7 @@ func (l *LivenessJudge) taken(lock string, most int64) (all []evidence.Span) {
 // overdue finds acquires that did not return for longer than the bound while their znode was eligible, or first, and
 // nothing blocked them.
 func (l *LivenessJudge) overdue(kind evidence.Kind, lane *nodes.Lane, whose func(*nodes.Span) *history.Acquisition,
-	blocks func(*history.Acquisition) []evidence.Span, was, while string) (found []evidence.Finding) {
+	blocks func(*history.Acquisition) []spans.Span, was, while string) (found []evidence.Finding) {
 	for i := range lane.Spans {
 		s := &lane.Spans[i]
 		from, until := l.Servers.Clock.Times(s)
@@ -89,11 +90,11 @@ func (l *LivenessJudge) overdue(kind evidence.Kind, lane *nodes.Lane, whose func
 			continue
 		}
 		from, until = max(from, a.Invoked), history.Earliest(until, a.Returned, a.Died)
-		beside := func(strictly bool) []evidence.Span {
+		beside := func(strictly bool) []spans.Span {
 			return append(l.blocks([]*history.Acquisition{a}, strictly), blocks(a)...)
 		}
 		quiet, strictly := l.longestQuiet(beside(false), from, until), l.longestQuiet(beside(true), from, until)
-		if inAll := until - from - evidence.Merged(beside(false)).Within(from, until); inAll > 2*l.Bound {
+		if inAll := until - from - spans.Merged(beside(false)).Within(from, until); inAll > 2*l.Bound {
 			strictly = max(strictly, inAll) // as of a stall, see demand.across
 		}
 		if max(quiet, strictly) <= l.Bound {

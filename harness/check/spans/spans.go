@@ -1,4 +1,5 @@
-package evidence
+// Package spans has times from one instant to another, such as those in which something was so.
+package spans
 
 import (
 	"cmp"
@@ -12,13 +13,13 @@ type Span struct{ From, Until int64 }
 // Lasts is how long it lasts.
 func (s Span) Lasts() int64 { return s.Until - s.From }
 
-// Spans are times, in order of their beginning; none of them overlaps the next.
-type Spans []Span
+// A List has times, in order of their beginning; none of them overlaps the next.
+type List []Span
 
-// Merged puts spells in order and joins those that overlap.
-func Merged(all []Span) Spans {
+// Merged puts times in order and joins those that overlap.
+func Merged(all []Span) List {
 	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
-	var s Spans
+	var s List
 	for _, x := range all {
 		if n := len(s); n > 0 && x.From <= s[n-1].Until {
 			s[n-1].Until = max(s[n-1].Until, x.Until)
@@ -30,7 +31,7 @@ func Merged(all []Span) Spans {
 }
 
 // Within is how much of [from, until] they cover.
-func (s Spans) Within(from, until int64) int64 {
+func (s List) Within(from, until int64) int64 {
 	var sum int64
 	for part := range s.Cut(from, until) {
 		sum += part.Until - part.From
@@ -39,7 +40,7 @@ func (s Spans) Within(from, until int64) int64 {
 }
 
 // Cut yields the parts of [from, until) that they have.
-func (s Spans) Cut(from, until int64) iter.Seq[Span] {
+func (s List) Cut(from, until int64) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
 		for x := range s.Meeting(from, until) {
 			if !yield(Span{max(x.From, from), min(x.Until, until)}) {
@@ -50,7 +51,7 @@ func (s Spans) Cut(from, until int64) iter.Seq[Span] {
 }
 
 // Meeting yields those that have a part of [from, until).
-func (s Spans) Meeting(from, until int64) iter.Seq[Span] {
+func (s List) Meeting(from, until int64) iter.Seq[Span] {
 	return func(yield func(Span) bool) {
 		i, _ := slices.BinarySearchFunc(s, from, func(x Span, from int64) int { return cmp.Compare(x.Until, from) })
 		for ; i < len(s) && s[i].From < until; i++ {
@@ -62,7 +63,7 @@ func (s Spans) Meeting(from, until int64) iter.Seq[Span] {
 }
 
 // Touches reports whether one of them has an instant of [from, until].
-func (s Spans) Touches(from, until int64) bool {
+func (s List) Touches(from, until int64) bool {
 	i, _ := slices.BinarySearchFunc(s, from, func(x Span, from int64) int { return cmp.Compare(x.Until, from) })
 	return i < len(s) && s[i].From <= until
 }
