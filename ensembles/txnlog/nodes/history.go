@@ -53,6 +53,9 @@ type Session struct {
 	// Expired says that the leader closed a silent session, and not the client its own. The leader's request has no
 	// cxid.
 	Expired bool
+	// Acted are the times, in ms and in order, at which the leader took up a request of the session that changes
+	// something, or is refused.
+	Acted []int64
 }
 
 // An Oddity is a transaction that contradicts the earlier ones. Either the log is incomplete or a server is faulty.
@@ -136,6 +139,10 @@ func (h *History) Add(t *txnlog.Txn) {
 		h.openSession(t)
 	case txnlog.CloseSession:
 		h.closeSession(t)
+	default:
+		if s := h.Sessions[t.Session]; s != nil {
+			s.Acted = append(s.Acted, t.Time)
+		}
 	}
 	effects := t.Effects()
 	for i := range effects {

@@ -40,12 +40,13 @@ type Digest struct {
 	Servers      *evidence                             // nil if they cannot be used to judge single grants
 
 	// What follows is found out when it is first needed, by whichever check needs it.
-	contacts      Memo[history.SessionID, []int64]        // see contactsOf
-	expiries      Memo[*history.Acquisition, Explanation] // see expiryCause
-	stood         Memo[string, []*history.Event]          // see standstills
-	longest       Memo[struct{}, int64]                   // see LongestTimeout
-	servers       Memo[string, map[string]bool]           // see serversOf
-	periods       Memo[string, []PermitPeriod]            // see PermitPeriods
+	contacts      Memo[history.SessionID, []int64]         // see contactsOf
+	expiries      Memo[*history.Acquisition, Explanation]  // see expiryCause
+	never         Memo[*history.Acquisition, *Explanation] // see neverGranted
+	stood         Memo[string, []*history.Event]           // see standstills
+	longest       Memo[struct{}, int64]                    // see LongestTimeout
+	servers       Memo[string, map[string]bool]            // see serversOf
+	periods       Memo[string, []PermitPeriod]             // see PermitPeriods
 	servedThrough Memo[*Fault, int64]
 	// lastRecorded is the last event of a process before its death; see unrecorded.
 	lastRecorded Memo[death, int64]
@@ -53,6 +54,7 @@ type Digest struct {
 	answered     once[map[history.SessionID][]contact]              // see answeredOf
 	idles        once[map[string]spans.List]                        // by driver; see idle
 	bound        once[*clockBound]                                  // see [Digest.Clocks]
+	lastUses     once[map[*history.Acquisition]int64]               // see usedAtOnce
 	unserved     once[[]spans.Span]                                 // see [Digest.Unserved]
 	skewed       once[[]skew]                                       // see skews
 	together     once[map[*history.Acquisition]bool]                // see TakenTogether

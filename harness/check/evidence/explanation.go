@@ -86,7 +86,7 @@ func (d *Digest) findTaken(older, newer *history.Acquisition) Explanation {
 	switch {
 	case newer == older:
 		return Unexplained(nil, "there are fewer permits than that")
-	case d.unreleased[older] || d.unreleased[newer]:
+	case d.unreleased[older] && !d.usedAtOnce(older, newer) || d.unreleased[newer] && !d.usedAtOnce(newer, older):
 		return notAttributable("the record lacks the end of a hold")
 	case d.Servers != nil && d.Transactions.Whole():
 		return d.explainByServers(older, newer)
@@ -163,6 +163,9 @@ func (d *Digest) explainBySessions(first, second *history.Acquisition) Explanati
 		if end == nil || d.Transactions.Clock.At(end.Time)-d.Transactions.Clock.Err > newer.Returned {
 			continue
 		}
+		if x := d.never.Of(older, func() *Explanation { return d.neverGranted(older, end) }); x != nil {
+			return *x
+		}
 		x := d.struck(d.Ended(older, "", end), older, newer)
 		x.Loser = older.Client
 		x.Zxids = append([]int64{end.Zxid}, x.Zxids...)
@@ -200,6 +203,9 @@ func (d *Digest) unlessCalm(first, second *history.Acquisition, why string) Expl
 // LostUntold explains how a can have lost its hold before its acquire returned.
 func (d *Digest) LostUntold(a *history.Acquisition) Explanation {
 	if at, end := d.EndAtServers(a); end != nil && at-2*d.Transactions.Clock.Err <= a.Returned {
+		if x := d.neverGranted(a, end); x != nil {
+			return *x
+		}
 		if x := d.Ended(a, "", end); x.Explained() || x.Unsure() {
 			return x
 		}

@@ -85,6 +85,9 @@ func (d *Digest) findExpiryCause(a *history.Acquisition, end *nodes.End) Explana
 	for _, cause := range causes {
 		if chain := d.reach(cause, heard, at, t); chain != nil {
 			x := blamedFor(chain, heard, at)
+			if d.overdue(chain, heard, at, t) {
+				x = suspected(x.Fault, cmp.Or(x.Text, "no fault explains it"), overdue)
+			}
 			if x.Told = d.ToldBy(a, keptUntil(a, chain, at)); x.Unseen() {
 				x.Told = d.toldUnseen(a, keptUntil(a, chain, at))
 			}
@@ -92,6 +95,29 @@ func (d *Digest) findExpiryCause(a *history.Acquisition, end *nodes.End) Explana
 		}
 	}
 	return Unexplained(nil, "neither a fault nor a hiccup explains why session %s expired", a.Session)
+}
+
+// overdue reports whether silences without a gap lasted for so long before a session expired at an instant that it must
+// have expired earlier if none of it had been heard of meanwhile. A leader that is new, or that stood still, may come to
+// expire it late.
+func (d *Digest) overdue(chain []silence, heard, at, timeout int64) bool {
+	since := at
+	for _, s := range chain {
+		if s.until < since && since < at {
+			break
+		}
+		since = min(since, max(s.from, heard))
+	}
+	if at-since <= int64(d.expiry(timeout).Latest())+2*d.BackAt() {
+		return false
+	}
+	late := func(f *Fault) bool {
+		from, until := f.Effect()
+		return f.Possible() && from <= at && until >= since && (f.StrikesLeader() || len(f.Targets) == 0)
+	}
+	led := func(e int64) bool { return e >= since-d.Transactions.Clock.Err && e <= at+d.Transactions.Clock.Err }
+	return !slices.ContainsFunc(d.Faults, late) && !slices.ContainsFunc(d.Transactions.epochs, led) &&
+		!slices.ContainsFunc(d.Unserved(), func(u spans.Span) bool { return u.From <= at && u.Until >= since })
 }
 
 // silences returns what can have silenced a's session before it expired at an instant, where its last known contact was
@@ -105,6 +131,9 @@ func (d *Digest) silences(a *history.Acquisition, heard, at, timeout int64) []si
 		_, until := f.Effect()
 		s := silence{from: f.muffles(timeout), until: until, fault: f}
 		s.doubt, s.beyond = f.doubt(timeout), !f.Hits(a.Process)
+		if s.doubt == "" && d.actedThrough(a.Session, f, at) {
+			s.doubt = acted
+		}
 		switch server := d.ServerAt(a.Session, max(s.from, heard)); {
 		case !s.beyond || f.Hits(server):
 			all = append(all, s)
@@ -344,6 +373,10 @@ const (
 	diedSilent = "and its process, which died, may have stood still before that without recording it"
 	// notVerified is the doubt about a fault of which nothing confirmed that it took effect.
 	notVerified = "which was not verified"
+	// overdue is the doubt about what silenced a session that expired much later.
+	overdue = "though a session that is silent for that long expires much sooner"
+	// acted is the doubt about a fault during which the session changed something.
+	acted = "though by the servers' logs the session asked for something meanwhile"
 	// letThrough is the doubt about a fault that only slows heartbeats down, or lets some of them through.
 	letThrough = "which is not known to have kept heartbeats away for as long as that"
 )

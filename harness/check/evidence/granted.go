@@ -1,0 +1,85 @@
+package evidence
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/history"
+)
+
+// neverGranted says that the service cannot have granted a before the end of its session, because others had the lock,
+// or too many of its permits, from before a was called for until then: they had been told of their grants, their
+// sessions lived on, and they released what they had. It returns nil if that is not known.
+func (d *Digest) neverGranted(a *history.Acquisition, end *nodes.End) *Explanation {
+	i, found := slices.BinarySearchFunc(d.Locks, a.Lock, func(l LockGrants, lock string) int {
+		return strings.Compare(l.Lock, lock)
+	})
+	if !found {
+		return nil
+	}
+	c := d.Transactions.Clock
+	over := c.At(end.Time) + c.Err + d.Slack()
+	taken, most := a.Permits, d.MostPermits(a.Lock, a.Invoked, over)
+	for _, h := range d.Locks[i].Grants {
+		if h.Returned+d.Slack() > a.Invoked {
+			break
+		}
+		if h.Client == a.Client || !EndedCleanly(h) || h.ReleaseInvoked < over || !d.livedOn(h) {
+			continue
+		}
+		if h.Mode == history.ModePermit {
+			taken += h.Permits
+		}
+		if history.Conflict(h.Mode, a.Mode) || a.Mode == history.ModePermit && most > 0 && taken > most {
+			x := Unexplained([]int64{end.Zxid}, "it was granted nothing before its session ended at zxid %s (%s): %s had the "+
+				"lock since before that acquire was called", Zxid(end.Zxid), Seconds(c.At(end.Time)), h.Client)
+			return &x
+		}
+	}
+	return nil
+}
+
+// livedOn reports whether, by the servers' logs, the session of a hold was alive when the hold was released, and no
+// fault deleted its znodes.
+func (d *Digest) livedOn(h *history.Acquisition) bool {
+	if h.Session == 0 || d.Transactions.History.Sessions[int64(h.Session)] == nil || d.administeredWithin(h, h) != nil {
+		return false
+	}
+	c, end := d.Transactions.Clock, d.SessionEnd(h.Session)
+	return end == nil || c.At(end.Time)-c.Err > h.ReleaseInvoked
+}
+
+// usedAtOnce reports whether the client of a hold whose end is missing used the resource after another client had been
+// granted the lock, so that both believed in their holds at once.
+func (d *Digest) usedAtOnce(a, other *history.Acquisition) bool {
+	last := d.lastUses.of(func() map[*history.Acquisition]int64 {
+		all := map[*history.Acquisition]int64{}
+		for _, e := range d.Events.Of(history.OpRead, history.OpWrite) {
+			for a := range history.AcquisitionsOf(d.Events, e.Client, e.Lock, e.Acq) {
+				if e.Kind == history.Invoke && e.Process == a.Process && d.unreleased[a] {
+					all[a] = e.At
+				}
+			}
+		}
+		return all
+	})
+	return last[a] > max(a.Returned, other.Returned)+d.Slack()
+}
+
+// actedThrough reports whether, by the servers' logs, the leader took up a request of a session while a fault was in
+// force, before an instant, and so long after its beginning that it was not on its way since before.
+func (d *Digest) actedThrough(session history.SessionID, f *Fault, before int64) bool {
+	if d.Transactions == nil || !f.Certain() {
+		return false
+	}
+	s, c := d.Transactions.History.Sessions[int64(session)], d.Transactions.Clock
+	if s == nil {
+		return false
+	}
+	_, healed := f.Effect()
+	from, until := f.Verified+d.Slack()+int64(HandOff), min(healed, before)
+	i := sort.Search(len(s.Acted), func(i int) bool { return c.At(s.Acted[i])-c.Err > from })
+	return i < len(s.Acted) && c.At(s.Acted[i])+c.Err < until
+}
