@@ -2,6 +2,7 @@ package effect
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 
@@ -353,29 +354,79 @@ func goneBy(d *evidence.Digest) func(e *history.Event) bool {
 }
 
 // successor is the first to whom the lock had gone on from a before an access of a's, nil if it is not known that it
-// had: another client was granted it later, and had returned.
+// had: another client was granted it later, which no two of them can have at once, and had returned.
 func successor(d *evidence.Digest, a *history.Acquisition, e *history.Event) *history.Acquisition {
-	if a.Mode == history.ModeRead || a.Mode == history.ModePermit {
-		return nil
-	}
-	for _, l := range d.Locks {
-		if l.Lock != a.Lock {
-			continue
-		}
-		after, _ := slices.BinarySearchFunc(l.Grants, a.Returned+1, func(b *history.Acquisition, at int64) int {
-			return cmp.Compare(b.Returned, at)
-		})
-		for _, b := range l.Grants[after:] {
-			if b.Returned >= e.At {
-				break
-			}
-			newer := a.Token == 0 || b.Token == 0 || b.Token > a.Token
-			if b.Client != a.Client && newer && b.Returned+d.Apart(a.Process, b.Process) < e.At {
-				return b
-			}
+	for b := range grantedAfter(d, a, e) {
+		excludes := history.Exclusive(a.Mode) || history.Exclusive(b.Mode)
+		newer := a.Token == 0 || b.Token == 0 || b.Token > a.Token
+		if excludes && newer && a.Mode != history.ModePermit && b.Mode != history.ModePermit {
+			return b
 		}
 	}
 	return nil
+}
+
+// grantedAfter are the grants of a's lock to other clients that returned after a and certainly before an access of a's.
+func grantedAfter(d *evidence.Digest, a *history.Acquisition, e *history.Event) iter.Seq[*history.Acquisition] {
+	return func(yield func(*history.Acquisition) bool) {
+		grants := grantsOf(d, a.Lock)
+		after, _ := slices.BinarySearchFunc(grants, a.Returned+1, func(b *history.Acquisition, at int64) int {
+			return cmp.Compare(b.Returned, at)
+		})
+		for _, b := range grants[after:] {
+			if b.Returned >= e.At {
+				return
+			}
+			if b.Client != a.Client && b.Returned+d.Apart(a.Process, b.Process) < e.At && !yield(b) {
+				return
+			}
+		}
+	}
+}
+
+func grantsOf(d *evidence.Digest, lock string) []*history.Acquisition {
+	i := slices.IndexFunc(d.Locks, func(l evidence.LockGrants) bool { return l.Lock == lock })
+	if i < 0 {
+		return nil
+	}
+	return d.Locks[i].Grants
+}
+
+// outnumbered is the first for whom there were not enough permits before an access of a's unless a's session had
+// expired, which something explains; nil if it is not known that there is one. It asked after a was granted its own,
+// and they and those that kept theirs have more than there can have been.
+func outnumbered(d *evidence.Digest, a *history.Acquisition, e *history.Event) *history.Acquisition {
+	administered := func(f *evidence.Fault) bool { return f.Possible() && f.Nature.Cause == evidence.CauseAdministrator }
+	if slices.ContainsFunc(d.Faults, administered) {
+		return nil
+	}
+	for b := range grantedAfter(d, a, e) {
+		most := d.MostPermits(a.Lock, b.Invoked, b.Returned)
+		if b.Mode != a.Mode || most == 0 || a.Returned+d.Apart(a.Process, b.Process) > b.Invoked ||
+			!d.Outage(a, b.Returned).Explained() {
+			continue
+		}
+		taken := a.Permits + b.Permits
+		for _, o := range grantsOf(d, a.Lock) {
+			if o != a && o.Mode == a.Mode && keptBeside(d, o, b) {
+				taken += o.Permits
+			}
+		}
+		if taken > most {
+			return b
+		}
+	}
+	return nil
+}
+
+// keptBeside reports whether o was granted before b was called for, and cannot have been lost until b was granted.
+func keptBeside(d *evidence.Digest, o, b *history.Acquisition) bool {
+	off := d.Apart(o.Process, b.Process)
+	if o.Returned+off > b.Invoked || d.BelievedUntil(o)-off < b.Returned {
+		return false
+	}
+	x := d.Outage(o, b.Returned)
+	return !x.Explained() && !x.Unsure()
 }
 
 // expiredBy is by when the session of an access had expired, if its client has a lease clock, which runs out before
@@ -396,6 +447,12 @@ func expiredBy(d *evidence.Digest, e *history.Event) int64 {
 			return history.None
 		}
 		return d.Transactions.Clock.At(end.Time) + d.Transactions.Clock.Err
+	}
+	if a.Mode == history.ModePermit {
+		if b := outnumbered(d, a, e); b != nil {
+			return b.Returned + d.Apart(a.Process, b.Process)
+		}
+		return history.None
 	}
 	if b := successor(d, a, e); b != nil {
 		if x := d.Taken(a, b); x.Explained() && x.Cause != evidence.CauseAdministrator && x.Cause != evidence.CauseServer {
