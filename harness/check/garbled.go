@@ -162,9 +162,8 @@ func deadTimes(d *evidence.Digest) map[string]spans.List {
 	return all
 }
 
-// ungranted says whether a client used the resource under an acquire that had not granted it anything: it had failed, or
-// had not returned yet. Clients record each answer before they act on it. A client that was restarted may use a number
-// again.
+// ungranted says whether a client used the resource under an acquire that had failed, or had not returned yet. Clients
+// record each answer before they act on it. A client that was restarted may use a number again.
 func ungranted(d *evidence.Digest) string {
 	for _, e := range d.Events.Of(calls[2:]...) {
 		if e.Process != evidence.HostOf(e.Client) {
@@ -177,14 +176,12 @@ func ungranted(d *evidence.Digest) string {
 				break
 			}
 		}
-		switch {
-		case under == nil:
-		case under.Outcome == history.Fail && under.Returned <= e.At:
-			return fmt.Sprintf("%s used the resource of %s at %s, under an acquire that had failed", e.Client, e.Lock,
-				evidence.Seconds(e.At))
-		default:
-			return fmt.Sprintf("%s used the resource of %s at %s, before its acquire had returned", e.Client, e.Lock,
-				evidence.Seconds(e.At))
+		if under != nil {
+			how := "before its acquire had returned"
+			if under.Outcome == history.Fail && under.Returned <= e.At {
+				how = "under an acquire that had failed"
+			}
+			return fmt.Sprintf("%s used the resource of %s at %s, %s", e.Client, e.Lock, evidence.Seconds(e.At), how)
 		}
 	}
 	return ""

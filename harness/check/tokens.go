@@ -120,8 +120,8 @@ func (t *tokenOrder) close(b, a *history.Acquisition) bool {
 	return apart > 0 && b.Returned+apart >= after
 }
 
-// A tokenKind is a kind of grants that all have a token, or none of them: by their mode, and whether the client may have
-// kept the token of a hold that it has already.
+// A tokenKind is a kind of grants that all have a token, or none of them: by their mode, and whether the client may
+// have kept the token of a hold that it has already.
 type tokenKind struct {
 	mode history.Mode
 	kept bool

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 
 	"locklab/chaos"
@@ -172,15 +173,10 @@ func factsOf(run *rundir.Run) evidence.Facts {
 	var unmet []string
 	recipe := sc.Mix()
 	if recipe.MayToken {
-		granted, bare := grantsOf(run.Acquisitions)
-		recipe.Tokens = bare < granted
-		switch {
-		case sc.Guard != guard.Fencing || granted > 0 && bare == 0:
-		case !recipe.Tokens:
-			unmet = append(unmet, "the guard fencing could not work because the lock's command gave no tokens")
-		default:
-			unmet = append(unmet, fmt.Sprintf("the guard fencing could not work for %d of %d grants, to which the lock's "+
-				"command gave no token", bare, granted))
+		recipe.Tokens = slices.ContainsFunc(run.Acquisitions, func(a history.Acquisition) bool { return a.Token != 0 })
+		bare := func(a history.Acquisition) bool { return a.Granted() && a.Token == 0 }
+		if sc.Guard == guard.Fencing && (!recipe.Tokens || slices.ContainsFunc(run.Acquisitions, bare)) {
+			unmet = append(unmet, "the guard fencing could not work because the lock's command did not give each grant a token")
 		}
 	}
 	if end, ended := run.Events.First(history.OpEnd); ended && end.EndedBecause() != "" {
@@ -212,19 +208,6 @@ func factsOf(run *rundir.Run) evidence.Facts {
 		f.Expect[name] = evidence.Expectation(sc.Expected(name))
 	}
 	return f
-}
-
-// grantsOf counts the grants, and those of them that have no token.
-func grantsOf(acquisitions []history.Acquisition) (granted, bare int) {
-	for i := range acquisitions {
-		if a := &acquisitions[i]; a.Granted() {
-			granted++
-			if a.Token == 0 {
-				bare++
-			}
-		}
-	}
-	return granted, bare
 }
 
 // finalLists returns the lists of which every element is known. The second argument has how many elements each list had

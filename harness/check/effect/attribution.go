@@ -2,7 +2,6 @@ package effect
 
 import (
 	"cmp"
-	"iter"
 	"math"
 	"slices"
 
@@ -354,79 +353,57 @@ func goneBy(d *evidence.Digest) func(e *history.Event) bool {
 }
 
 // successor is the first to whom the lock had gone on from a before an access of a's, nil if it is not known that it
-// had: another client was granted it later, which no two of them can have at once, and had returned.
+// had: another client was granted it later, which is impossible while a has it, and had returned.
 func successor(d *evidence.Digest, a *history.Acquisition, e *history.Event) *history.Acquisition {
-	for b := range grantedAfter(d, a, e) {
-		excludes := history.Exclusive(a.Mode) || history.Exclusive(b.Mode)
-		newer := a.Token == 0 || b.Token == 0 || b.Token > a.Token
-		if excludes && newer && a.Mode != history.ModePermit && b.Mode != history.ModePermit {
-			return b
-		}
-	}
-	return nil
-}
-
-// grantedAfter are the grants of a's lock to other clients that returned after a and certainly before an access of a's.
-func grantedAfter(d *evidence.Digest, a *history.Acquisition, e *history.Event) iter.Seq[*history.Acquisition] {
-	return func(yield func(*history.Acquisition) bool) {
-		grants := grantsOf(d, a.Lock)
-		after, _ := slices.BinarySearchFunc(grants, a.Returned+1, func(b *history.Acquisition, at int64) int {
-			return cmp.Compare(b.Returned, at)
-		})
-		for _, b := range grants[after:] {
-			if b.Returned >= e.At {
-				return
-			}
-			if b.Client != a.Client && b.Returned+d.Apart(a.Process, b.Process) < e.At && !yield(b) {
-				return
-			}
-		}
-	}
-}
-
-func grantsOf(d *evidence.Digest, lock string) []*history.Acquisition {
-	i := slices.IndexFunc(d.Locks, func(l evidence.LockGrants) bool { return l.Lock == lock })
-	if i < 0 {
-		return nil
-	}
-	return d.Locks[i].Grants
-}
-
-// outnumbered is the first for whom there were not enough permits before an access of a's unless a's session had
-// expired, which something explains; nil if it is not known that there is one. It asked after a was granted its own,
-// and they and those that kept theirs have more than there can have been.
-func outnumbered(d *evidence.Digest, a *history.Acquisition, e *history.Event) *history.Acquisition {
-	administered := func(f *evidence.Fault) bool { return f.Possible() && f.Nature.Cause == evidence.CauseAdministrator }
-	if slices.ContainsFunc(d.Faults, administered) {
-		return nil
-	}
-	for b := range grantedAfter(d, a, e) {
-		most := d.MostPermits(a.Lock, b.Invoked, b.Returned)
-		if b.Mode != a.Mode || most == 0 || a.Returned+d.Apart(a.Process, b.Process) > b.Invoked ||
-			!d.Outage(a, b.Returned).Explained() {
+	for _, l := range d.Locks {
+		if l.Lock != a.Lock {
 			continue
 		}
-		taken := a.Permits + b.Permits
-		for _, o := range grantsOf(d, a.Lock) {
-			if o != a && o.Mode == a.Mode && keptBeside(d, o, b) {
-				taken += o.Permits
+		after, _ := slices.BinarySearchFunc(l.Grants, a.Returned+1, func(b *history.Acquisition, at int64) int {
+			return cmp.Compare(b.Returned, at)
+		})
+		for _, b := range l.Grants[after:] {
+			if b.Returned >= e.At {
+				break
 			}
-		}
-		if taken > most {
-			return b
+			if b.Client != a.Client && b.Returned+d.Apart(a.Process, b.Process) < e.At && replaces(d, b, a) {
+				return b
+			}
 		}
 	}
 	return nil
 }
 
-// keptBeside reports whether o was granted before b was called for, and cannot have been lost until b was granted.
-func keptBeside(d *evidence.Digest, o, b *history.Acquisition) bool {
-	off := d.Apart(o.Process, b.Process)
-	if o.Returned+off > b.Invoked || d.BelievedUntil(o)-off < b.Returned {
+// replaces reports whether b, which returned later, excludes a and was granted later too, as far as tokens tell.
+func replaces(d *evidence.Digest, b, a *history.Acquisition) bool {
+	if a.Mode == history.ModePermit || b.Mode == history.ModePermit {
+		return a.Mode == b.Mode && outnumbers(d, b, a)
+	}
+	return (history.Exclusive(a.Mode) || history.Exclusive(b.Mode)) &&
+		(a.Token == 0 || b.Token == 0 || b.Token > a.Token)
+}
+
+// outnumbers reports whether there were not enough permits for b unless a's session had expired, which something
+// explains: b was called for after a was granted, and they and those that cannot have been lost meanwhile have more
+// permits than there can have been.
+func outnumbers(d *evidence.Digest, b, a *history.Acquisition) bool {
+	if a.Returned+d.Apart(a.Process, b.Process) > b.Invoked || !d.Outage(a, b.Returned).Explained() ||
+		slices.ContainsFunc(d.Faults, func(f *evidence.Fault) bool { return f.Cause() == evidence.CauseAdministrator }) {
 		return false
 	}
-	x := d.Outage(o, b.Returned)
-	return !x.Explained() && !x.Unsure()
+	taken, most := a.Permits+b.Permits, d.MostPermits(a.Lock, b.Invoked, b.Returned)
+	for i := range d.Acquisitions {
+		o := &d.Acquisitions[i]
+		off := d.Apart(o.Process, b.Process)
+		if !o.Granted() || o.Lock != a.Lock || o.Mode != a.Mode || o == a || o.Returned+off > b.Invoked ||
+			d.BelievedUntil(o)-off < b.Returned {
+			continue
+		}
+		if x := d.Outage(o, b.Returned); !x.Explained() && !x.Unsure() {
+			taken += o.Permits
+		}
+	}
+	return most > 0 && taken > most
 }
 
 // expiredBy is by when the session of an access had expired, if its client has a lease clock, which runs out before
@@ -448,14 +425,12 @@ func expiredBy(d *evidence.Digest, e *history.Event) int64 {
 		}
 		return d.Transactions.Clock.At(end.Time) + d.Transactions.Clock.Err
 	}
-	if a.Mode == history.ModePermit {
-		if b := outnumbered(d, a, e); b != nil {
-			return b.Returned + d.Apart(a.Process, b.Process)
-		}
-		return history.None
-	}
 	if b := successor(d, a, e); b != nil {
-		if x := d.Taken(a, b); x.Explained() && x.Cause != evidence.CauseAdministrator && x.Cause != evidence.CauseServer {
+		x := d.Taken(a, b)
+		if a.Mode == history.ModePermit {
+			x = d.Outage(a, b.Returned)
+		}
+		if x.Explained() && x.Cause != evidence.CauseAdministrator && x.Cause != evidence.CauseServer {
 			return b.Returned + d.Apart(a.Process, b.Process)
 		}
 	}
