@@ -162,28 +162,26 @@ func deadTimes(d *evidence.Digest) map[string]spans.List {
 	return all
 }
 
-// ungranted says whether a client used the resource under an acquisition that had been refused.
+// ungranted says whether a client used the resource under an acquire that had failed, or had not returned yet. Clients
+// record each answer before they act on it. A client that was restarted may use a number again.
 func ungranted(d *evidence.Digest) string {
-	refused := map[holdUse]int64{}
-	for i := range d.Acquisitions {
-		if a := &d.Acquisitions[i]; a.Outcome == history.Fail && a.Returned != history.None {
-			refused[holdUse{a.Client, a.Lock, a.N}] = a.Returned
-		}
-	}
-	for i := range d.Acquisitions { // a client that was restarted may use a number again
-		if a := &d.Acquisitions[i]; len(refused) > 0 && a.Outcome != history.Fail {
-			delete(refused, holdUse{a.Client, a.Lock, a.N})
-		}
-	}
-	if len(refused) == 0 {
-		return ""
-	}
 	for _, e := range d.Events.Of(calls[2:]...) {
-		if e.Kind == history.Invoke && e.Process == evidence.HostOf(e.Client) {
-			if at, is := refused[holdUse{e.Client, e.Lock, e.Acq}]; is && e.At > at {
-				return fmt.Sprintf("%s used the resource of %s at %s, under an acquire that had failed", e.Client, e.Lock,
-					evidence.Seconds(e.At))
+		if e.Process != evidence.HostOf(e.Client) {
+			continue // the resource's record, by its own clock
+		}
+		var under *history.Acquisition
+		for a := range history.AcquisitionsOf(d.Events, e.Client, e.Lock, e.Acq) {
+			if under = a; a.Granted() && a.Returned <= e.At {
+				under = nil
+				break
 			}
+		}
+		if under != nil {
+			how := "before its acquire had returned"
+			if under.Outcome == history.Fail && under.Returned <= e.At {
+				how = "under an acquire that had failed"
+			}
+			return fmt.Sprintf("%s used the resource of %s at %s, %s", e.Client, e.Lock, evidence.Seconds(e.At), how)
 		}
 	}
 	return ""

@@ -396,7 +396,8 @@ var natures = map[string]evidence.FaultNature{
 var recipes = map[string]evidence.Facts{
 	"queue":  {Tokens: true, Queue: true, Exclusive: true}, // and the default
 	"barge":  {Tokens: true, Exclusive: true},
-	"opaque": {Queue: true, Exclusive: true}, // a queue that shows no tokens
+	"other":  {Tokens: true, MayToken: true, Exclusive: true}, // somebody's, behind the lock protocol
+	"opaque": {Queue: true, Exclusive: true},                  // a queue that shows no tokens
 	"none":   {},
 }
 
@@ -424,7 +425,7 @@ func setFact(f *evidence.Facts, key string, vals []string) error {
 		if !ok {
 			return fmt.Errorf("no such recipe %s", vals[0])
 		}
-		f.Tokens, f.Queue, f.Exclusive = r.Tokens, r.Queue, r.Exclusive
+		f.Tokens, f.MayToken, f.Queue, f.Exclusive = r.Tokens, r.MayToken, r.Queue, r.Exclusive
 	case "guard":
 		f.Guard = vals[0]
 	case "permits":

@@ -39,6 +39,9 @@ var tokensCheck = evidence.Check{
 // of writers that are queued already. So a read may have the token of a write of the same client and session if it was
 // called for while that write was held ([keptToken]).
 //
+// A lock of which it is not known beforehand whether it gives tokens may give some kinds of grants none: see
+// [tokenOrder.missing].
+//
 // The tokens of permits belong to their slots and have no order among each other. They must rise within each slot,
 // see [evidence.Digest.bySlot].
 func judgeTokens(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
@@ -46,12 +49,12 @@ func judgeTokens(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		return evidence.Verdict{Result: evidence.NotApplicable, Summary: "the recipe has no tokens"}
 	}
 	t := tokenOrder{Digest: d}
+	t.missing()
 	bySlot := slotsOf(d)
 	var late int64
 	others := false
 	for _, l := range d.Locks {
 		others = others || slices.ContainsFunc(l.Grants, func(a *history.Acquisition) bool { return !ordered(a) })
-		t.missing(l)
 		grants := withTokens(l.Grants, returnedAt)
 		t.judge(grants, false)
 		t.grants += int64(len(grants))
@@ -82,6 +85,9 @@ func judgeTokens(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	default:
 		v.Setf(evidence.Pass, "rising over %s", evidence.Count(t.grants, "grant", "grants"))
 	}
+	if t.bare > 0 {
+		v.Summary += "; " + evidence.Count(t.bare, "grant is", "grants are") + " of a kind that never has a token"
+	}
 	if late > 0 {
 		v.Summary += "; " + evidence.Count(late, "pair of acquires", "pairs of acquires") +
 			" returned out of the tokens' order"
@@ -92,6 +98,7 @@ func judgeTokens(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 type tokenOrder struct {
 	*evidence.Digest
 	grants, bad int64
+	bare        int64 // grants of a kind that never has a token
 	unsure      int64 // pairs of grants of which it is not known which was first
 	doubt       string
 	findings    []evidence.Finding
@@ -113,9 +120,36 @@ func (t *tokenOrder) close(b, a *history.Acquisition) bool {
 	return apart > 0 && b.Returned+apart >= after
 }
 
-func (t *tokenOrder) missing(l evidence.LockGrants) {
-	for _, a := range l.Grants {
-		if a.Token == 0 && ordered(a) {
+// A tokenKind is a kind of grants that all have a token, or none of them: by their mode, and whether the client may
+// have kept the token of a hold that it has already.
+type tokenKind struct {
+	mode history.Mode
+	kept bool
+}
+
+// missing looks for grants without a token. Where a lock may leave it out, it must do so for all grants of a kind: that
+// some of them have one shows that it means to give it.
+func (t *tokenOrder) missing() {
+	gives := map[tokenKind]bool{}
+	var without []*history.Acquisition
+	var kinds []tokenKind // of those
+	for _, l := range t.Locks {
+		latest := map[string]*history.Acquisition{} // by client: its latest hold for itself
+		for _, a := range l.Grants {
+			had := latest[a.Client]
+			kind := tokenKind{a.Mode, had != nil && keptToken(had, a)}
+			if history.Exclusive(a.Mode) {
+				latest[a.Client] = a
+			}
+			if gives[kind] = gives[kind] || a.Token != 0; a.Token == 0 && ordered(a) {
+				without, kinds = append(without, a), append(kinds, kind)
+			}
+		}
+	}
+	for i, a := range without {
+		if t.Facts.MayToken && !gives[kinds[i]] {
+			t.bare++
+		} else {
 			t.find(evidence.KindTokenMissing, a, nil, fmt.Sprintf("%s was granted %s without a token", a.Client, a.Lock))
 		}
 	}

@@ -174,8 +174,9 @@ func factsOf(run *rundir.Run) evidence.Facts {
 	recipe := sc.Mix()
 	if recipe.MayToken {
 		recipe.Tokens = slices.ContainsFunc(run.Acquisitions, func(a history.Acquisition) bool { return a.Token != 0 })
-		if sc.Guard == guard.Fencing && !recipe.Tokens {
-			unmet = append(unmet, "the guard fencing could not work because the lock's command gave no tokens")
+		bare := func(a history.Acquisition) bool { return a.Granted() && a.Token == 0 }
+		if sc.Guard == guard.Fencing && (!recipe.Tokens || slices.ContainsFunc(run.Acquisitions, bare)) {
+			unmet = append(unmet, "the guard fencing could not work because the lock's command did not give each grant a token")
 		}
 	}
 	if end, ended := run.Events.First(history.OpEnd); ended && end.EndedBecause() != "" {
@@ -183,7 +184,7 @@ func factsOf(run *rundir.Run) evidence.Facts {
 	}
 	faulty := len(run.Plan.Steps) > 0
 	f := evidence.Facts{
-		Tokens: recipe.Tokens, Queue: recipe.Queue, Exclusive: recipe.Exclusive, Guard: sc.Guard,
+		Tokens: recipe.Tokens, MayToken: recipe.MayToken, Queue: recipe.Queue, Exclusive: recipe.Exclusive, Guard: sc.Guard,
 		SessionTimeout: sc.Negotiated(), Tick: sc.Tick,
 		Expect: map[string]evidence.Expectation{}, AtLeast: sc.Shown, Sometimes: sc.Sometimes,
 		MinAcquired: sc.MinAcquired, Clients: sc.Clients,

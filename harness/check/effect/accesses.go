@@ -26,7 +26,8 @@ type Effects struct {
 	lost, overwritten, miscounted, torn, crowded  int64
 	crowdedAwake                                  int64 // uses that are crowded unless a driver stood still unseen
 	underRead                                     int64 // writes under read holds
-	shared                                        int64 // pairs of uses at once under holds without tokens
+	bare                                          bool  // some holds have no token, and others have one
+	shared                                        int64 // pairs of uses at once, one at least under a hold without a token
 	acknowledged, unknown, final                  int64
 	lateAccepted                                  int64 // accepted of a hold that had ended, and not stale
 	afterEnd                                      int64 // acknowledged by ZooKeeper though called after the hold had ended
@@ -65,7 +66,7 @@ type LockEffect struct {
 	shared    bool                       // writers need not have excluded each other
 	seen      map[holdKey]*history.Event // the first read of each read hold
 	uses      map[holdKey]*use           // of permits
-	sections  map[holdKey]*use           // of holds that exclude others and have no token
+	sections  map[holdKey]*use           // of holds that exclude others, where some have no token
 	ends      holdEnds
 
 	// Where ZooKeeper keeps the counter:

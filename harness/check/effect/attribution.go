@@ -353,11 +353,8 @@ func goneBy(d *evidence.Digest) func(e *history.Event) bool {
 }
 
 // successor is the first to whom the lock had gone on from a before an access of a's, nil if it is not known that it
-// had: another client was granted it later, and had returned.
+// had: another client was granted it later, which is impossible while a has it, and had returned.
 func successor(d *evidence.Digest, a *history.Acquisition, e *history.Event) *history.Acquisition {
-	if a.Mode == history.ModeRead || a.Mode == history.ModePermit {
-		return nil
-	}
 	for _, l := range d.Locks {
 		if l.Lock != a.Lock {
 			continue
@@ -369,13 +366,44 @@ func successor(d *evidence.Digest, a *history.Acquisition, e *history.Event) *hi
 			if b.Returned >= e.At {
 				break
 			}
-			newer := a.Token == 0 || b.Token == 0 || b.Token > a.Token
-			if b.Client != a.Client && newer && b.Returned+d.Apart(a.Process, b.Process) < e.At {
+			if b.Client != a.Client && b.Returned+d.Apart(a.Process, b.Process) < e.At && replaces(d, b, a) {
 				return b
 			}
 		}
 	}
 	return nil
+}
+
+// replaces reports whether b, which returned later, excludes a and was granted later too, as far as tokens tell.
+func replaces(d *evidence.Digest, b, a *history.Acquisition) bool {
+	if a.Mode == history.ModePermit || b.Mode == history.ModePermit {
+		return a.Mode == b.Mode && outnumbers(d, b, a)
+	}
+	return (history.Exclusive(a.Mode) || history.Exclusive(b.Mode)) &&
+		(a.Token == 0 || b.Token == 0 || b.Token > a.Token)
+}
+
+// outnumbers reports whether there were not enough permits for b unless a's session had expired, which something
+// explains: b was called for after a was granted, and they and those that cannot have been lost meanwhile have more
+// permits than there can have been.
+func outnumbers(d *evidence.Digest, b, a *history.Acquisition) bool {
+	if a.Returned+d.Apart(a.Process, b.Process) > b.Invoked || !d.Outage(a, b.Returned).Explained() ||
+		slices.ContainsFunc(d.Faults, func(f *evidence.Fault) bool { return f.Cause() == evidence.CauseAdministrator }) {
+		return false
+	}
+	taken, most := a.Permits+b.Permits, d.MostPermits(a.Lock, b.Invoked, b.Returned)
+	for i := range d.Acquisitions {
+		o := &d.Acquisitions[i]
+		off := d.Apart(o.Process, b.Process)
+		if !o.Granted() || o.Lock != a.Lock || o.Mode != a.Mode || o == a || o.Returned+off > b.Invoked ||
+			d.BelievedUntil(o)-off < b.Returned {
+			continue
+		}
+		if x := d.Outage(o, b.Returned); !x.Explained() && !x.Unsure() {
+			taken += o.Permits
+		}
+	}
+	return most > 0 && taken > most
 }
 
 // expiredBy is by when the session of an access had expired, if its client has a lease clock, which runs out before
@@ -398,7 +426,11 @@ func expiredBy(d *evidence.Digest, e *history.Event) int64 {
 		return d.Transactions.Clock.At(end.Time) + d.Transactions.Clock.Err
 	}
 	if b := successor(d, a, e); b != nil {
-		if x := d.Taken(a, b); x.Explained() && x.Cause != evidence.CauseAdministrator && x.Cause != evidence.CauseServer {
+		x := d.Taken(a, b)
+		if a.Mode == history.ModePermit {
+			x = d.Outage(a, b.Returned)
+		}
+		if x.Explained() && x.Cause != evidence.CauseAdministrator && x.Cause != evidence.CauseServer {
 			return b.Returned + d.Apart(a.Process, b.Process)
 		}
 	}

@@ -2,6 +2,7 @@ package effect
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"locklab/harness/check/evidence"
@@ -79,6 +80,7 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 
 		Apart:      d.Apart,
 		collect:    d.Collect,
+		bare:       d.Facts.Tokens && slices.ContainsFunc(d.Acquisitions, bare),
 		excludes:   d.Facts.Exclusive,
 		attributed: d.Facts.Exclusive && d.Facts.Guard != evidence.GuardZKMulti,
 	}
@@ -172,6 +174,9 @@ func judgeEffect(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 	}
 	return v
 }
+
+// bare reports whether an acquisition was granted without a token.
+func bare(a history.Acquisition) bool { return a.Granted() && a.Token == 0 }
 
 func (x *Effects) summary(known bool) string {
 	var parts []string

@@ -100,10 +100,10 @@ func (x *Effects) explained(active []*use, newest *use) bool {
 	return slices.ContainsFunc(active, func(u *use) bool { return u != newest && x.taken(u.first, newest.first) })
 }
 
-// inSection notes an accepted access under a hold without a token. Nothing tells whether such an access is outdated,
-// but the resource's own record shows who used it together.
+// inSection notes an accepted access under a hold without a token, or beside such holds. Nothing tells whether such an
+// access is outdated, but the resource's own record shows who used it together.
 func (x *Effects) inSection(l *LockEffect, e *history.Event) {
-	if !x.excludes || e.Token != 0 || e.Mode == history.ModePermit || e.Op == history.OpExit || e.Client == "" {
+	if !x.excludes || e.Token != 0 && !x.bare || e.Mode == history.ModePermit || e.Op == history.OpExit || e.Client == "" {
 		return
 	}
 	u := l.sections[keyOf(e)]
@@ -128,11 +128,15 @@ func (x *Effects) together() {
 		holds := make([]Hold, len(uses))
 		first := map[*history.Acquisition]*history.Event{}
 		for i, u := range uses {
-			by := &history.Acquisition{Claimant: &history.Claimant{Client: u.first.Client, Mode: u.first.Mode}, N: u.first.Acq}
+			by := &history.Acquisition{Claimant: &history.Claimant{Client: u.first.Client, Mode: u.first.Mode}, N: u.first.Acq,
+				Token: u.first.Token}
 			// A use of one access takes a moment too.
 			holds[i], first[by] = Hold{From: u.first.At, Until: max(u.last, u.first.At+1), By: by}, u.first
 		}
 		EachOverlap(holds, func(a, b *Hold) {
+			if a.By.Token != 0 && b.By.Token != 0 {
+				return // which of them is outdated is known
+			}
 			x.shared++
 			until := min(a.Until, b.Until)
 			x.note(damage{lock: x.Locks[lock], e: first[b.By], by: first[a.By], until: until,

@@ -5,6 +5,7 @@ import "time"
 // Facts are what a run was, as far as verdicts depend on it.
 type Facts struct {
 	Tokens    bool // the recipe promises tokens that rise from grant to grant
+	MayToken  bool // it need not give them to every kind of grant: to writers only, for instance
 	Queue     bool // the recipe promises grants in the order of its queue nodes
 	Exclusive bool // the recipe promises the exclusion of its modes; false for the control "none"
 	// Clients is how many clients were to ask for locks; 0 = not known.
