@@ -84,7 +84,7 @@ var layers = []layer{
 	{"evidence", []string{"ensembles/remote", "ensembles/txnlog/nodes", "harness/history/historytest", "harness/hiccups",
 		"ensembles/labtest/curatortest", "harness/check/spans"}},
 	{"evidence of checks", []string{"harness/check/evidence"}},
-	{"judges", []string{"harness/check/effect", "harness/check/progress"}},
+	{"judges", []string{"harness/check/counters", "harness/check/effect", "harness/check/progress"}},
 	{"checks and agents", []string{"harness/check", "harness/inspect", "ensembles/agent"}},
 	{"ensembles", []string{"ensembles/agent/serve", "ensembles", "harness/secondopinion"}},
 	{"kinds of labs", []string{"ensembles/docker", "ensembles/kubernetes", "ensembles/netns",

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"locklab/harness/check/counters"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
@@ -60,7 +61,7 @@ func TestExpected(t *testing.T) {
 func TestCounters(t *testing.T) {
 	var s evidence.Safety
 	fields := reflect.ValueOf(&s).Elem()
-	all := evidence.Counters()
+	all := counters.All()
 	if len(all) != fields.NumField() {
 		t.Fatalf("%d counters of %d fields", len(all), fields.NumField())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/datadriven"
 
+	"locklab/harness/check/counters"
 	"locklab/harness/check/evidence"
 )
 
@@ -26,7 +27,7 @@ func (s seen) add(what, how string) {
 // Some fixture shows every check red, and green; every kind of finding; every counter above zero; and every condition
 // met and unmet.
 func TestEverythingGoesRed(t *testing.T) {
-	checks, kinds, counters, conditions := seen{}, seen{}, seen{}, seen{}
+	checks, kinds, counted, conditions := seen{}, seen{}, seen{}, seen{}
 	paths, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(paths) == 0 {
 		t.Fatal("no fixtures", err)
@@ -43,9 +44,9 @@ func TestEverythingGoesRed(t *testing.T) {
 					kinds.add(string(f.Kind), "found")
 				}
 			}
-			for _, c := range evidence.Counters() {
+			for _, c := range counters.All() {
 				if n := c.Of(&r.Safety); n != nil && *n > 0 {
-					counters.add(c.Name, "counted")
+					counted.add(c.Name, "counted")
 				}
 			}
 			for _, c := range r.Sometimes {
@@ -71,8 +72,8 @@ func TestEverythingGoesRed(t *testing.T) {
 	for _, kind := range findingKinds(t) {
 		demand("finding", kinds, kind, "found")
 	}
-	for _, c := range evidence.Counters() {
-		demand("counter", counters, c.Name, "counted")
+	for _, c := range counters.All() {
+		demand("counter", counted, c.Name, "counted")
 	}
 	for _, c := range Conditions() {
 		demand("condition", conditions, c.Name, "true", "false")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness/check/counters"
 	"locklab/harness/check/evidence"
 	"locklab/harness/history"
 )
@@ -105,7 +106,7 @@ func judgeShown(d *evidence.Digest, s *evidence.Safety) evidence.Verdict {
 		return evidence.Verdict{Result: evidence.NotApplicable, Summary: "the scenario does not ask for anything to be shown"}
 	}
 	numbers := map[string]*int64{}
-	for _, c := range evidence.Counters() {
+	for _, c := range counters.All() {
 		numbers[c.Name] = c.Of(s)
 	}
 	v := evidence.Verdict{Result: evidence.Pass}

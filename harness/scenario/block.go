@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"locklab/harness/check"
-	"locklab/harness/check/evidence"
+	"locklab/harness/check/counters"
 	"locklab/harness/settings"
 )
 
@@ -37,7 +37,7 @@ var blocks = []block{
 		texts: func(s *Scenario) map[string]string { return s.Expect },
 	},
 	{
-		key: "shown", noun: "counter", names: evidence.Showable,
+		key: "shown", noun: "counter", names: counters.Showable,
 		value: object{"type": "integer", "minimum": 1, "maximum": maxShown},
 		about: "The least value that each counter must reach.",
 		read: func(s *Scenario, name, text string) error {

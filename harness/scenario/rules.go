@@ -9,6 +9,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/harness/check"
+	"locklab/harness/check/counters"
 	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 	"locklab/reports/words"
@@ -236,10 +237,10 @@ var rules = []rule{
 		"clients: 2 or more",
 		func(s *Scenario) bool { return s.Expect[evidence.BeliefExclusion] == ExpectFail && s.Clients == 1 }},
 	{"shown.overlaps clients", "overlaps must be shown, but one client cannot overlap", "clients: 2 or more",
-		func(s *Scenario) bool { return s.Shown[evidence.CountOverlaps] > 0 && s.Clients == 1 }},
+		func(s *Scenario) bool { return s.Shown[counters.Overlaps] > 0 && s.Clients == 1 }},
 	{"shown.lost_updates workload", "no client writes under permits, so no updates are lost", "shown: crowded",
 		func(s *Scenario) bool {
-			return s.Shown[evidence.CountLostUpdates] > 0 && s.Workload == workloads.Semaphore
+			return s.Shown[counters.LostUpdates] > 0 && s.Workload == workloads.Semaphore
 		}},
 	{"expect", "any outcome of every check of the lock is accepted, no counter must be shown, and there are no " +
 		"thresholds, so there is no verdict", "drop one, or give thresholds",

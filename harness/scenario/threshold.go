@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
+	"locklab/harness/check/counters"
 	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 	"locklab/workloads"
@@ -298,8 +299,8 @@ var (
 
 // metricsOfWorkload has the workload of each counter that only one workload has.
 var metricsOfWorkload = map[string]string{
-	evidence.CountTornReads: workloads.ReadWrite,
-	evidence.CountCrowded:   workloads.Semaphore,
+	counters.TornReads: workloads.ReadWrite,
+	counters.Crowded:   workloads.Semaphore,
 }
 
 // A Metric is a number that a result has, as thresholds name it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"locklab/harness/check/counters"
 	"locklab/harness/check/evidence"
 	"locklab/harness/settings"
 	"locklab/workloads"
@@ -110,7 +111,7 @@ func (v *validator) expectations() {
 
 // countedBy returns the check that counts a counter; empty for a number that is not a counter.
 func countedBy(counter string) string {
-	for _, c := range evidence.Counters() {
+	for _, c := range counters.All() {
 		if c.Name == counter {
 			return c.Check
 		}
@@ -125,13 +126,13 @@ func (v *validator) shown(counter string) {
 		v.refuse(by(key, "section"), "section: counter",
 			"section none leaves the resource alone, so there are no %s to show", counter)
 	}
-	ofTokens := counter == evidence.CountStaleAccepted || counter == evidence.CountStaleRejected
+	ofTokens := counter == counters.StaleAccepted || counter == counters.StaleRejected
 	if ofTokens && !v.HasTokens() {
 		v.refuse(by(key, "recipe"), v.withTokens(),
 			"%s cannot be counted without tokens, and recipe %s gives none", counter, v.Recipe)
 		return
 	}
-	if counter == evidence.CountStaleRejected {
+	if counter == counters.StaleRejected {
 		if !v.Protection().RefusesStale() {
 			v.refuse(by(key, "guard"), "guard: fencing", "guard %s rejects nothing", v.Guard)
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"locklab/chaos"
-	"locklab/harness/check/evidence"
+	"locklab/harness/check/counters"
 	"locklab/harness/scenario"
 	"locklab/workloads"
 	"locklab/workloads/guard"
@@ -51,7 +51,7 @@ func Refuse(sc *scenario.Scenario) error {
 	refuse(sc.ZooKeeper != "", "zookeeper", "drop it", "has a model of the servers, and no versions of ZooKeeper")
 	for i, t := range sc.Thresholds {
 		counts := strings.HasPrefix(t.Metric, "operations.") || strings.HasPrefix(t.Metric, "failures.") ||
-			slices.ContainsFunc(evidence.Counters(), func(c evidence.Counter) bool { return c.Name == t.Metric })
+			slices.ContainsFunc(counters.All(), func(c counters.Counter) bool { return c.Name == t.Metric })
 		refuse(!counts || t.Duration, fmt.Sprintf("thresholds[%d]", i),
 			"a lab with real servers, or a threshold on a counter", "cannot judge %q: its times are those of its model", t)
 	}

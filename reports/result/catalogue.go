@@ -3,7 +3,7 @@ package result
 import (
 	"slices"
 
-	"locklab/harness/check/evidence"
+	"locklab/harness/check/counters"
 	"locklab/reports/measure"
 )
 
@@ -167,7 +167,7 @@ func compared(phase string) []Quantity {
 // damage returns the counters of the checks. Those given replace the usual ones of their paths.
 func damage(given ...Quantity) []Quantity {
 	var all []Quantity
-	for _, c := range evidence.Counters() {
+	for _, c := range counters.All() {
 		q := oneOf(given, "safety."+c.Name)
 		q.Better, q.Means = Lower, c.Means
 		all = append(all, q)

@@ -16,7 +16,6 @@ import (
 
 	"locklab/chaos"
 	"locklab/harness/check"
-	"locklab/harness/check/evidence"
 	"locklab/harness/scenario"
 	"locklab/recipes/broken"
 	"locklab/reports/chart"
@@ -280,12 +279,12 @@ func TestReadmeListsTheChecks(t *testing.T) {
 	for _, c := range check.All() {
 		fmt.Fprintf(&checks, "| `%s` | %s |\n", c.Name, sentence(c.Asks))
 	}
-	counters.WriteString("| number | what it counts | check |\n|---|---|---|\n")
-	for _, c := range evidence.Counters() {
-		fmt.Fprintf(&counters, "| `%s` | %s | `%s` |\n", c.Name, c.Means, c.Check)
+	rows.WriteString("| number | what it counts | check |\n|---|---|---|\n")
+	for _, c := range counters.All() {
+		fmt.Fprintf(&rows, "| `%s` | %s | `%s` |\n", c.Name, c.Means, c.Check)
 	}
 	inManual(t, "harness/README.md", "checks", checks.String())
-	inManual(t, "harness/README.md", "counters", counters.String())
+	inManual(t, "harness/README.md", "counters", rows.String())
 }
 
 // The manual lists every condition of sometimes.
