@@ -83,6 +83,7 @@ var layers = []layer{
 	{"peers and controls", []string{"recipes/broken", "recipes/curator"}},
 	{"evidence", []string{"ensembles/remote", "ensembles/txnlog/nodes", "harness/history/historytest", "harness/hiccups",
 		"ensembles/labtest/curatortest", "harness/check/spans"}},
+	{"times without service", []string{"harness/check/service"}},
 	{"evidence of checks", []string{"harness/check/evidence"}},
 	{"judges", []string{"harness/check/effect", "harness/check/progress"}},
 	{"checks and agents", []string{"harness/check", "harness/inspect", "ensembles/agent"}},

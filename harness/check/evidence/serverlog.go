@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/service"
 	"locklab/harness/history"
 )
 
@@ -47,9 +48,8 @@ const kindReader = 1
 // Transactions are a ServerLog that is placed on the run's clock.
 type Transactions struct {
 	*ServerLog
-	Clock Placement
-	// epochs are the times when each leader prepared its first transaction of a znode or session, on the run's clock.
-	epochs []int64
+	Clock  Placement
+	epochs []service.Epoch
 }
 
 // newTransactions returns nil if the servers' logs cannot be used at all.
@@ -62,7 +62,7 @@ func newTransactions(d *Digest) *Transactions {
 	if len(clock.Samples) == 0 {
 		return nil
 	}
-	return &Transactions{ServerLog: log, Clock: clock, epochs: leaders(log.History, clock)}
+	return &Transactions{ServerLog: log, Clock: clock, epochs: service.Epochs(log.History)}
 }
 
 // Whole reports whether the logs are all that happened.
@@ -174,32 +174,6 @@ func (d *Digest) SessionsUnsaid() (n int64) {
 		}
 	}
 	return n
-}
-
-// leaders are the times when each leader prepared its first transaction of a znode or session.
-func leaders(h *nodes.History, clock Placement) []int64 {
-	type txn struct{ zxid, ms int64 }
-	first := map[int64]txn{} // by epoch
-	note := func(zxid, ms int64) {
-		if was, known := first[zxid>>32]; zxid != 0 && (!known || zxid < was.zxid) {
-			first[zxid>>32] = txn{zxid, ms}
-		}
-	}
-	for _, l := range h.Lives {
-		note(l.Czxid, l.Created)
-		if l.End != nil {
-			note(l.End.Zxid, l.End.Time)
-		}
-	}
-	for _, s := range h.Sessions {
-		note(s.Created, s.CreatedTime)
-		note(s.Closed, s.ClosedTime)
-	}
-	var all []int64
-	for _, epoch := range SortedKeys(first) {
-		all = append(all, clock.At(first[epoch].ms))
-	}
-	return all
 }
 
 // A Placement puts the leaders' wall clock on the run's clock, by readings of both.

@@ -31,7 +31,7 @@ func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []span
 				at := l.ServerAt(a.Session, l.over(a))
 				return at == "" || at == server || l.ServerAt(a.Session, a.Invoked) == server
 			})
-		})
+		}, true)
 	}
 	timeout := l.LongestTimeout()
 	for _, f := range l.Faults {
