@@ -54,6 +54,7 @@ type Digest struct {
 	idles        once[map[string]spans.List]                        // by driver; see idle
 	bound        once[*clockBound]                                  // see [Digest.Clocks]
 	unserved     once[[]spans.Span]                                 // see [Digest.Unserved]
+	serversStood once[[]standstill]                                 // see standstillsOfServers
 	skewed       once[[]skew]                                       // see skews
 	together     once[map[*history.Acquisition]bool]                // see TakenTogether
 

@@ -51,18 +51,14 @@ func (d *Digest) Unserved() []spans.Span {
 // the servers' logs; and none lasts for longer after the last look than until the next one was due.
 func (d *Digest) UnservedFor(used func(server string) bool, certain bool) []spans.Span {
 	const unseen = int64(history.LookAfter + history.LookEvery + history.LookCap)
-	all := d.Events.Looks()
 	var times []spans.Span
 	for _, u := range d.Unserveds() {
 		if u.Some() && !slices.ContainsFunc(u.Servers, used) {
 			continue
 		}
-		first, last := u.Looks[0].At, u.Last().At
-		s := spans.Span{From: d.lastServed(first), Until: min(service.ServedAfter(&u, all), d.End)}
-		if served := d.firstServed(last, false); !u.Some() && served <= u.Next {
-			s.Until = min(s.Until, served)
-		}
+		s := d.unservedTime(&u)
 		if certain {
+			first, last := u.Looks[0].At, u.Last().At
 			s.From, s.Until = max(s.From, first-unseen), min(s.Until, last+unseen)
 			if t := d.Transactions; t.Whole() && !u.Some() {
 				s.From = max(s.From, service.LastBefore(t.History, t.Clock.At, first))
@@ -71,6 +67,15 @@ func (d *Digest) UnservedFor(used func(server string) bool, certain bool) []span
 		times = append(times, s)
 	}
 	return append(times, d.unanswered()...)
+}
+
+// unservedTime is the time in which servers may not have served as some looks say.
+func (d *Digest) unservedTime(u *service.Unserved) spans.Span {
+	until := min(service.ServedAfter(u, d.Events.Looks()), d.End)
+	if served := d.firstServed(u.Last().At, false); !u.Some() && served <= u.Next {
+		until = min(until, served)
+	}
+	return spans.Span{From: d.lastServed(u.Looks[0].At), Until: until}
 }
 
 // unanswered are the times in which each server of an ensemble elsewhere kept a write of the harness waiting for at

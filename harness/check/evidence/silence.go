@@ -85,7 +85,7 @@ func (d *Digest) findExpiryCause(a *history.Acquisition, end *nodes.End) Explana
 	for _, cause := range causes {
 		if chain := d.reach(cause, heard, at, t); chain != nil {
 			x := blamedFor(chain, heard, at)
-			if x.Told = d.ToldBy(a, keptUntil(a, chain, at)); x.Unseen() {
+			if x.tell(d, a, keptUntil(a, chain, at)); x.Unseen() {
 				x.Told = d.toldUnseen(a, keptUntil(a, chain, at))
 			}
 			return x
@@ -131,7 +131,7 @@ func (d *Digest) silences(a *history.Acquisition, heard, at, timeout int64) []si
 	if s := d.unrecorded(a); s != nil {
 		all = append(all, *s)
 	}
-	return all
+	return append(all, d.serversSilent(a)...)
 }
 
 // A death is the exit of a process, by its time.
@@ -282,7 +282,7 @@ func (d *Digest) findContacts(session history.SessionID) []int64 {
 		if a.Granted() {
 			all = append(all, d.SentBy(a.Process, a.Returned))
 		}
-		if a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK {
+		if d.releasedAtServers(a) {
 			all = append(all, d.SentBy(a.Process, a.ReleaseReturned))
 		}
 	}

@@ -24,7 +24,7 @@ import (
 // through, or that is of servers and clients that nobody used who wanted the lock, nor one of a minority of servers any
 // more once others have led for long enough. A stall between the two is a doubt.
 func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []spans.Span {
-	blocks := slices.Clone(l.Unserved())
+	blocks := l.ServersStood()
 	if strictly {
 		blocks = l.UnservedFor(func(server string) bool {
 			return slices.ContainsFunc(all, func(a *history.Acquisition) bool {
