@@ -68,7 +68,7 @@ func (d *Digest) idle(a *history.Acquisition) spans.List {
 	if driver == "" {
 		return nil
 	}
-	return d.idles.of(func() map[string]spans.List {
+	return d.idles.Of(func() map[string]spans.List {
 		all := map[string]spans.List{}
 		for driver, answers := range d.answers() {
 			slices.Sort(answers)

@@ -41,7 +41,7 @@ func (d *Digest) apart(lack history.Lack, from, until int64) bool {
 // client, and those in which all servers of an ensemble elsewhere kept writes of the harness waiting. Nothing is
 // demanded of a lock then. They are found once for all checks, which must not change them.
 func (d *Digest) Unserved() []spans.Span {
-	return d.unserved.of(func() []spans.Span {
+	return d.unserved.Of(func() []spans.Span {
 		return d.UnservedFor(func(string) bool { return true }, false)
 	})
 }
@@ -66,7 +66,7 @@ func (d *Digest) UnservedFor(used func(server string) bool, certain bool) []span
 		}
 		times = append(times, s)
 	}
-	return append(times, d.unanswered()...)
+	return append(times, service.Unanswered(d.Events, Standstill(d.Facts.Tick))...)
 }
 
 // unservedTime is the time in which servers may not have served as some looks say.
@@ -76,34 +76,6 @@ func (d *Digest) unservedTime(u *service.Unserved) spans.Span {
 		until = min(until, served)
 	}
 	return spans.Span{From: d.lastServed(u.Looks[0].At), Until: until}
-}
-
-// unanswered are the times in which each server of an ensemble elsewhere kept a write of the harness waiting for at
-// least a tick, or did not carry it out.
-func (d *Digest) unanswered() []spans.Span {
-	slow := map[string][]spans.Span{}
-	for _, e := range d.Events.Of(history.OpPing) {
-		p := e.Ping()
-		all := slow[p.Server]
-		if e.Kind == history.Fail || p.Took >= Standstill(d.Facts.Tick) {
-			all = append(all, spans.Span{From: e.At - int64(p.Took), Until: e.At})
-		}
-		slow[p.Server] = all
-	}
-	var common spans.List
-	for i, server := range SortedKeys(slow) {
-		of := spans.Merged(slow[server])
-		if i == 0 {
-			common = of
-			continue
-		}
-		var both []spans.Span
-		for _, s := range of {
-			both = slices.AppendSeq(both, common.Cut(s.From, s.Until))
-		}
-		common = both
-	}
-	return common
 }
 
 // lastServed is the last instant before another at which the servers had committed something for a client: it had its

@@ -101,7 +101,7 @@ type contact struct{ asked, answered int64 }
 // acknowledged a write of data that are in ZooKeeper. A release is none, because some libraries answer it without
 // asking the servers.
 func (d *Digest) answeredOf(session history.SessionID) []contact {
-	return d.answered.of(func() map[history.SessionID][]contact {
+	return d.answered.Of(func() map[history.SessionID][]contact {
 		all := map[history.SessionID][]contact{}
 		note := func(s history.SessionID, asked, answered int64) {
 			if s != 0 && asked != history.None {

@@ -324,7 +324,8 @@ func (d *Digest) leaderless(f *Fault, at, timeout int64) (next int64, led bool) 
 	from, _ := f.Effect()
 	next = history.None
 	for i, epoch := range d.Transactions.epochs {
-		if e := d.Transactions.Clock.At(epoch.First.Time); i > 0 && e >= from-d.Transactions.Clock.Err && e <= at+d.Transactions.Clock.Err {
+		e, off := d.Transactions.Clock.At(epoch.First.Time), d.Transactions.Clock.Err
+		if i > 0 && e >= from-off && e <= at+off {
 			next = e
 		}
 	}

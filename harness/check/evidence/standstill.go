@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/service"
 	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
@@ -33,7 +34,7 @@ func (d *Digest) ServersStood() (all []spans.Span) {
 }
 
 func (d *Digest) standstillsOfServers() []standstill {
-	return d.serversStood.of(func() (all []standstill) {
+	return d.serversStood.Of(func() (all []standstill) {
 		add := func(s spans.Span, servers []string, format string, args ...any) {
 			// The next leader gives each session its whole timeout again.
 			expires := Later(s.Until, int64(d.expiry(d.LongestTimeout()).Latest())+d.BackAt())
@@ -46,7 +47,7 @@ func (d *Digest) standstillsOfServers() []standstill {
 			}
 			add(d.unservedTime(&u), servers, "servers did not serve at the look at %s", Seconds(u.Last().At))
 		}
-		for _, s := range d.unanswered() {
+		for _, s := range service.Unanswered(d.Events, Standstill(d.Facts.Tick)) {
 			add(s, nil, "the servers kept a write of the harness waiting at %s", Seconds(s.Until))
 		}
 		d.findExits(func(s spans.Span, server string) {
