@@ -6,16 +6,6 @@ import (
 	"time"
 )
 
-// When the harness looks at the servers.
-const (
-	// LookAfter is how long nothing must have been committed for a client before it does.
-	LookAfter = 3 * time.Second
-	// LookEvery is how much time is between two looks, each of which costs a server a few requests.
-	LookEvery = 2 * time.Second
-	// LookCap is how long a write may take at a look. It takes milliseconds.
-	LookCap = 3 * time.Second
-)
-
 // A Look is how all servers of an ensemble stood at one instant, see [Standing].
 type Look struct {
 	At      int64

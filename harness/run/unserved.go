@@ -119,7 +119,7 @@ func (w *serviceWatch) due() (due, struck, recovering bool) {
 	if !w.recovering {
 		since = max(since, answered)
 	}
-	return w.run.stage.clock.Now()-since >= int64(history.LookAfter), false, w.recovering
+	return w.run.stage.clock.Now()-since >= int64(service.LookAfter), false, w.recovering
 }
 
 // watch looks at the servers while ctx lasts, and returns errUnserved once it is certain that they do not serve.
@@ -130,7 +130,7 @@ func (w *serviceWatch) watch(ctx context.Context) error {
 	}
 	var seen []history.Look
 	var stood, before int64 // for how long processes have stood still, and had when the first look of seen was taken
-	for waitUntil(ctx, time.Now().Add(history.LookEvery)) {
+	for waitUntil(ctx, time.Now().Add(service.LookEvery)) {
 		due, struck, recovering := w.due()
 		if struck {
 			seen = nil
@@ -189,7 +189,7 @@ func (w *serviceWatch) look(ctx context.Context) history.Look {
 }
 
 func standing(ctx context.Context, h *ensembles.Host) history.Standing {
-	ctx, cancel := context.WithTimeout(ctx, history.LookCap)
+	ctx, cancel := context.WithTimeout(ctx, service.LookCap)
 	defer cancel()
 	s := history.Standing{Server: h.Name}
 	var writing sync.WaitGroup

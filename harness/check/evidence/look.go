@@ -50,7 +50,7 @@ func (d *Digest) Unserved() []spans.Span {
 // none begins earlier than the first look at it allows, which would have been made sooner, nor before a transaction of
 // the servers' logs; and none lasts for longer after the last look than until the next one was due.
 func (d *Digest) UnservedFor(used func(server string) bool, certain bool) []spans.Span {
-	const unseen = int64(history.LookAfter + history.LookEvery + history.LookCap)
+	const unseen = int64(service.LookAfter + service.LookEvery + service.LookCap)
 	var times []spans.Span
 	for _, u := range d.Unserveds() {
 		if u.Some() && !slices.ContainsFunc(u.Servers, used) {

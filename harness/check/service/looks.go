@@ -1,5 +1,3 @@
-// Package service has what looks at the servers and their transaction logs say of the times in which they did not
-// serve.
 package service
 
 import (
@@ -8,6 +6,16 @@ import (
 	"time"
 
 	"locklab/harness/history"
+)
+
+// When the harness looks at the servers.
+const (
+	// LookAfter is how long nothing must have been committed for a client before it does.
+	LookAfter = 3 * time.Second
+	// LookEvery is how much time is between two looks, each of which costs a server a few requests.
+	LookEvery = 2 * time.Second
+	// LookCap is how long a write may take at a look. It takes milliseconds.
+	LookCap = 3 * time.Second
 )
 
 // An Unserved is a time in which servers that were up did not serve in one way, by the looks at them.
