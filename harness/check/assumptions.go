@@ -214,7 +214,7 @@ func strayExits(d *evidence.Digest) []string {
 			done[e.Process] = true
 		case e.ProcessIs(history.ProcessStarted):
 			done[e.Process] = false
-		case e.ProcessIs(history.ProcessExited) && !done[e.Process] && !killed(d, &e):
+		case e.ProcessIs(history.ProcessExited) && !done[e.Process] && !d.Killed(&e):
 			s := fmt.Sprintf("%s exited at %s, and no fault had struck it", e.Process, evidence.Seconds(e.At))
 			if how := e.ProcessChange().Detail; how != "" {
 				s += ": " + how
@@ -223,17 +223,6 @@ func strayExits(d *evidence.Digest) []string {
 		}
 	}
 	return reasons
-}
-
-// killed reports whether a fault that ends processes had struck one when it exited.
-func killed(d *evidence.Digest, exit *history.Event) bool {
-	for _, f := range d.Faults {
-		if f.Possible() && f.Cause() == evidence.CauseKill && f.Hits(exit.Process) && f.Began()-d.Slack() <= exit.At &&
-			exit.At <= evidence.Later(f.Until(), d.Slack()) {
-			return true
-		}
-	}
-	return false
 }
 
 // neverWorked says which operations were tried and never succeeded, so that whatever depends on them was not tested.

@@ -4,13 +4,13 @@ import (
 	"sync"
 	"testing"
 
-	"locklab/harness/check/evidence"
+	"locklab/harness/check/memo"
 )
 
 // A memo knows what was found out before, serves several goroutines at once, and may be asked while it finds something
 // out.
 func TestMemo(t *testing.T) {
-	var m evidence.Memo[int, int]
+	var m memo.Map[int, int]
 	var factorial func(n int) int
 	factorial = func(n int) int {
 		return m.Of(n, func() int {

@@ -8,6 +8,7 @@ import (
 
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/service"
 	"locklab/harness/history"
 )
 
@@ -36,12 +37,12 @@ func TestPlacementByPings(t *testing.T) {
 			}
 			// The harness's own clock has nothing to do with the leader's.
 			events = append(events, history.WallClock{Wall: began}.Event(0))
-			p := evidence.NewPlacement(history.NewLog(events), h)
+			p := service.NewPlacement(history.NewLog(events), h)
 			if len(p.Samples) < 3 || p.Err > 5e6 {
 				t.Fatalf("%d samples, off by up to %v", len(p.Samples), time.Duration(p.Err))
 			}
 			for at := int64(0); at < 60e9; at += 777e6 {
-				if got := p.At(leader(at)); evidence.Abs(got-at) > p.Err {
+				if got := p.At(leader(at)); service.Abs(got-at) > p.Err {
 					t.Errorf("%v is placed at %v, off by more than %v", time.Duration(at), time.Duration(got), time.Duration(p.Err))
 				}
 			}
@@ -53,13 +54,13 @@ func TestPlacementByPings(t *testing.T) {
 	life := func(i, ms int64) *nodes.Life {
 		return &nodes.Life{Path: fmt.Sprint("/run/ping1-", i), Czxid: i, Created: ms}
 	}
-	placed := func(h *nodes.History, pings ...history.Event) evidence.Placement {
-		return evidence.NewPlacement(history.NewLog(pings), h)
+	placed := func(h *nodes.History, pings ...history.Event) service.Placement {
+		return service.NewPlacement(history.NewLog(pings), h)
 	}
 	t.Run("made before the log begins", func(t *testing.T) {
 		h := nodes.NewHistory()
 		h.Lives = []*nodes.Life{{Path: "/run/ping1-1"}, life(2, 1001)}
-		if p := placed(h, ping(1, 0), ping(2, 1e9)); len(p.Samples) != 1 || evidence.Abs(p.At(1001)-1e9) > 2e6 ||
+		if p := placed(h, ping(1, 0), ping(2, 1e9)); len(p.Samples) != 1 || service.Abs(p.At(1001)-1e9) > 2e6 ||
 			p.Err > 3e6 {
 			t.Errorf("%+v", p)
 		}
@@ -102,7 +103,7 @@ func TestPlacementByPings(t *testing.T) {
 	t.Run("unknown", func(t *testing.T) {
 		events := []history.Event{history.WallClock{Wall: 5}.Event(0),
 			history.Ping{Server: "zk1", Node: "/run/ping1-1"}.Event(7)}
-		if p := evidence.NewPlacement(history.NewLog(events), nodes.NewHistory()); len(p.Samples) != 0 {
+		if p := service.NewPlacement(history.NewLog(events), nodes.NewHistory()); len(p.Samples) != 0 {
 			t.Errorf("placed by %+v", p.Samples)
 		}
 	})

@@ -209,12 +209,19 @@ func (b *backing) outlives(
 	x = b.Ended(a, w.Path(), end)
 	switch {
 	case x.Explained():
+		if late := x.Until(until); late.Unsure() {
+			return late, late.Surely()
+		}
 		return x, x.Told
 	case expired:
 		// Whatever silenced it, the service may end a session, and must tell its client.
-		allowed = b.ToldBy(a, at)
-		if !x.Unsure() && until-b.PerhapsStood(a, at, until).Lasts() <= allowed {
+		allowed, told := b.ToldBy(a, at)
+		switch {
+		case x.Unsure():
+		case until-b.PerhapsStood(a, at, until).Lasts() <= allowed:
 			x = evidence.UnseenUntil(until)
+		case until > allowed && until <= told:
+			x = evidence.Late(x.Text, allowed, told)
 		}
 		return x, allowed
 	}

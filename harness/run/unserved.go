@@ -13,7 +13,7 @@ import (
 	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/ensembles/reach"
-	"locklab/harness/check/evidence"
+	"locklab/harness/check/service"
 	"locklab/harness/history"
 	"locklab/harness/watch"
 )
@@ -21,17 +21,8 @@ import (
 // errUnserved says that a run ended itself because servers that were up did not serve. What they did is in the record.
 var errUnserved = errors.New("the run ended itself because servers that were up did not serve")
 
-const (
-	// silentFor is how long nothing must have been committed for a client before the servers are looked at.
-	silentFor = 3 * time.Second
-	// lookEvery is how much time is between two looks, each of which costs a server a few requests.
-	lookEvery = 2 * time.Second
-	// lookCap is how long a write may take at a look. It takes milliseconds.
-	lookCap = 3 * time.Second
-	// mendCap is how long an ensemble may take to serve again after a server was started again, at the end of such a
-	// run.
-	mendCap = 30 * time.Second
-)
+// mendCap is how long an ensemble may take to serve again after a server was started again, at the end of such a run.
+const mendCap = 30 * time.Second
 
 // A serviceWatch notices that servers are up and do not serve. It asks the servers nothing as long as they serve
 // clients, because what it asks would count as load.
@@ -128,7 +119,7 @@ func (w *serviceWatch) due() (due, struck, recovering bool) {
 	if !w.recovering {
 		since = max(since, answered)
 	}
-	return w.run.stage.clock.Now()-since >= int64(silentFor), false, w.recovering
+	return w.run.stage.clock.Now()-since >= int64(service.LookAfter), false, w.recovering
 }
 
 // watch looks at the servers while ctx lasts, and returns errUnserved once it is certain that they do not serve.
@@ -139,7 +130,7 @@ func (w *serviceWatch) watch(ctx context.Context) error {
 	}
 	var seen []history.Look
 	var stood, before int64 // for how long processes have stood still, and had when the first look of seen was taken
-	for waitUntil(ctx, time.Now().Add(lookEvery)) {
+	for waitUntil(ctx, time.Now().Add(service.LookEvery)) {
 		due, struck, recovering := w.due()
 		if struck {
 			seen = nil
@@ -166,7 +157,7 @@ func (w *serviceWatch) watch(ctx context.Context) error {
 			seen = nil
 			continue
 		}
-		all := evidence.Unserveds(seen)
+		all := service.Unserveds(seen, func(history.Lack, int64, int64) bool { return false })
 		// The check leaves out the times in which processes stood still, and may hear of some of them later.
 		if u := &all[len(all)-1]; u.Lasted()-time.Duration(stood-before) >= u.Lack.Bound()*3/2 {
 			return errUnserved
@@ -198,7 +189,7 @@ func (w *serviceWatch) look(ctx context.Context) history.Look {
 }
 
 func standing(ctx context.Context, h *ensembles.Host) history.Standing {
-	ctx, cancel := context.WithTimeout(ctx, lookCap)
+	ctx, cancel := context.WithTimeout(ctx, service.LookCap)
 	defer cancel()
 	s := history.Standing{Server: h.Name}
 	var writing sync.WaitGroup

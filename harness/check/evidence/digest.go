@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"locklab/harness/check/memo"
 	"locklab/harness/check/spans"
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
@@ -40,24 +41,25 @@ type Digest struct {
 	Servers      *evidence                             // nil if they cannot be used to judge single grants
 
 	// What follows is found out when it is first needed, by whichever check needs it.
-	contacts      Memo[history.SessionID, []int64]         // see contactsOf
-	expiries      Memo[*history.Acquisition, Explanation]  // see expiryCause
-	never         Memo[*history.Acquisition, *Explanation] // see neverGranted
-	stood         Memo[string, []*history.Event]           // see standstills
-	longest       Memo[struct{}, int64]                    // see LongestTimeout
-	servers       Memo[string, map[string]bool]            // see serversOf
-	periods       Memo[string, []PermitPeriod]             // see PermitPeriods
-	servedThrough Memo[*Fault, int64]
+	contacts      memo.Map[history.SessionID, []int64]         // see contactsOf
+	expiries      memo.Map[*history.Acquisition, Explanation]  // see expiryCause
+	never         memo.Map[*history.Acquisition, *Explanation] // see neverGranted
+	stood         memo.Map[string, []*history.Event]           // see standstills
+	longest       memo.Map[struct{}, int64]                    // see LongestTimeout
+	servers       memo.Map[string, map[string]bool]            // see serversOf
+	periods       memo.Map[string, []PermitPeriod]             // see PermitPeriods
+	servedThrough memo.Map[*Fault, int64]
 	// lastRecorded is the last event of a process before its death; see unrecorded.
-	lastRecorded Memo[death, int64]
-	bySession    once[map[history.SessionID][]*history.Acquisition] // see acquisitionsOf
-	answered     once[map[history.SessionID][]contact]              // see answeredOf
-	idles        once[map[string]spans.List]                        // by driver; see idle
-	bound        once[*clockBound]                                  // see [Digest.Clocks]
-	lastUses     once[map[*history.Acquisition]int64]               // see usedAtOnce
-	unserved     once[[]spans.Span]                                 // see [Digest.Unserved]
-	skewed       once[[]skew]                                       // see skews
-	together     once[map[*history.Acquisition]bool]                // see TakenTogether
+	lastRecorded memo.Map[death, int64]
+	bySession    memo.Once[map[history.SessionID][]*history.Acquisition] // see acquisitionsOf
+	answered     memo.Once[map[history.SessionID][]contact]              // see answeredOf
+	idles        memo.Once[map[string]spans.List]                        // by driver; see idle
+	bound        memo.Once[*clockBound]                                  // see [Digest.Clocks]
+	lastUses     memo.Once[map[*history.Acquisition]int64]               // see usedAtOnce
+	unserved     memo.Once[[]spans.Span]                                 // see [Digest.Unserved]
+	serversStood memo.Once[[]standstill]                                 // see standstillsOfServers
+	skewed       memo.Once[[]skew]                                       // see skews
+	together     memo.Once[map[*history.Acquisition]bool]                // see TakenTogether
 
 	Conditions     []ConditionCount // that the scenario names, once [check.judgeSometimes] has counted them
 	Contradictions []string         // of the record with itself, which are known before any check begins
@@ -165,7 +167,7 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 
 // acquisitionsOf returns the acquisitions of a session.
 func (d *Digest) acquisitionsOf(session history.SessionID) []*history.Acquisition {
-	return d.bySession.of(func() map[history.SessionID][]*history.Acquisition {
+	return d.bySession.Of(func() map[history.SessionID][]*history.Acquisition {
 		all := map[history.SessionID][]*history.Acquisition{}
 		for i := range d.Acquisitions {
 			if a := &d.Acquisitions[i]; a.Session != 0 {
@@ -404,41 +406,4 @@ func Holder(a *history.Acquisition) string {
 		return a.Client
 	}
 	return fmt.Sprintf("%s (token %d)", a.Client, a.Token)
-}
-
-// A once keeps what is found out once, however many goroutines ask for it at the same time.
-type once[V any] struct {
-	sync.Once
-	found V
-}
-
-func (o *once[V]) of(find func() V) V {
-	o.Do(func() { o.found = find() })
-	return o.found
-}
-
-// A Memo keeps what has been found out, by what it is about. Checks that run at the same time share it. The zero value
-// is empty.
-type Memo[K comparable, V any] struct {
-	mu    sync.Mutex
-	known map[K]V
-}
-
-// Of returns what find returns, which must depend on nothing but the key. Two goroutines that ask for the same key at
-// once may both call find, which may ask the memo itself.
-func (m *Memo[K, V]) Of(key K, find func() V) V {
-	m.mu.Lock()
-	v, known := m.known[key]
-	m.mu.Unlock()
-	if known {
-		return v
-	}
-	v = find()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.known == nil {
-		m.known = map[K]V{}
-	}
-	m.known[key] = v
-	return v
 }

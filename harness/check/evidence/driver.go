@@ -68,7 +68,7 @@ func (d *Digest) idle(a *history.Acquisition) spans.List {
 	if driver == "" {
 		return nil
 	}
-	return d.idles.of(func() map[string]spans.List {
+	return d.idles.Of(func() map[string]spans.List {
 		all := map[string]spans.List{}
 		for driver, answers := range d.answers() {
 			slices.Sort(answers)
@@ -144,7 +144,8 @@ func (d *Digest) AwakeAfter(a *history.Acquisition, at int64) int64 {
 // toldUnseen is by when a client must have learned of the end of its session if its driver stood still: see
 // [Digest.ToldBy]. The driver may do so once more.
 func (d *Digest) toldUnseen(a *history.Acquisition, since int64) int64 {
-	return Later(d.ToldBy(a, since), d.PerhapsStood(a, since, d.BelievedUntil(a)).Lasts())
+	_, by := d.ToldBy(a, since)
+	return Later(by, d.PerhapsStood(a, since, d.BelievedUntil(a)).Lasts())
 }
 
 // lived reports whether the servers' logs say that a's session had not ended by an instant.

@@ -25,6 +25,8 @@ type Explanation struct {
 	Open bool
 	// Told is by when the holder must have learned of its loss; math.MaxInt64 if nothing tells it.
 	Told int64
+	// surely is by when it must have learned of that unless something kept it that is a doubt; 0 if that is not known.
+	surely int64
 }
 
 func (x Explanation) Explained() bool { return x.Cause != CauseNone }
@@ -70,7 +72,7 @@ func (d *Digest) Explain(older, newer *history.Acquisition, until int64) Explana
 		return Unexplained(x.Zxids, "%s; but %s believed in its hold until %s, and must have learned by %s that it was lost",
 			x.Text, older.Client, Seconds(until), Seconds(x.Told))
 	}
-	return x
+	return x.Until(until)
 }
 
 // Taken says why the service took the lock from older before it gave it to newer.
@@ -106,7 +108,7 @@ func (d *Digest) findTaken(older, newer *history.Acquisition) Explanation {
 	if f := d.administeredWithin(older, newer); f != nil {
 		x := blamed(f, "", 0)
 		if !f.Nature.DeletesZnodes {
-			x.Told = d.ToldBy(older, f.Seen())
+			x.tell(d, older, f.Seen())
 		}
 		return d.struck(x, older, newer)
 	}
@@ -308,7 +310,7 @@ func (d *Digest) endedBy(older *history.Acquisition, path string, end *nodes.End
 		// It was closed with its own id and password: by its client, or in its name.
 		if f := d.administered(older, path, end); f != nil {
 			x := blamed(f, f.String(), 0)
-			x.Told = d.ToldBy(older, d.Transactions.Clock.At(end.Time))
+			x.tell(d, older, d.Transactions.Clock.At(end.Time))
 			return x
 		}
 		return Unexplained(nil, "its session was closed by a request, and did not expire")
@@ -461,7 +463,7 @@ func (d *Digest) disturbedSince(from, until int64, counts func(*Fault) bool, pro
 			}
 		}
 	}
-	for _, s := range d.Unserved() {
+	for _, s := range d.ServersStood() {
 		if s.From <= until && s.Until >= from {
 			first = min(first, s.From)
 		}

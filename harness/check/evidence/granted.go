@@ -54,7 +54,7 @@ func (d *Digest) livedOn(h *history.Acquisition) bool {
 // usedAtOnce reports whether the client of a hold whose end is missing used the resource after another client had been
 // granted the lock, so that both believed in their holds at once.
 func (d *Digest) usedAtOnce(a, other *history.Acquisition) bool {
-	last := d.lastUses.of(func() map[*history.Acquisition]int64 {
+	last := d.lastUses.Of(func() map[*history.Acquisition]int64 {
 		all := map[*history.Acquisition]int64{}
 		for _, e := range d.Events.Of(history.OpRead, history.OpWrite) {
 			for a := range history.AcquisitionsOf(d.Events, e.Client, e.Lock, e.Acq) {

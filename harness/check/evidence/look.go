@@ -3,102 +3,79 @@ package evidence
 import (
 	"math"
 	"slices"
-	"time"
 
+	"locklab/harness/check/service"
 	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
-// An Unserved is a time in which servers that were up did not serve in one way, by the looks at them.
-type Unserved struct {
-	Lack    history.Lack
-	Servers []string       // those that did not serve
-	Looks   []history.Look // at least one
-}
+// Unserveds returns the times in which servers did not serve, by the looks at them.
+func (d *Digest) Unserveds() []service.Unserved { return service.Unserveds(d.Events.Looks(), d.apart) }
 
-// Unserveds returns the times in which servers did not serve. A look after which the ensemble had committed something
-// ends one that says that it commits nothing.
-func Unserveds(looks []history.Look) []Unserved {
-	var all []Unserved
-	going := false
-	for _, l := range looks {
-		lack, servers := l.Lack()
-		if lack == "" {
-			going = false
-			continue
-		}
-		if n := len(all) - 1; going && all[n].Lack == lack && slices.Equal(all[n].Servers, servers) &&
-			(lack != history.CommitsNothing || all[n].Last().Zxid() == l.Zxid()) {
-			all[n].Looks = append(all[n].Looks, l)
-			continue
-		}
-		all = append(all, Unserved{Lack: lack, Servers: servers, Looks: []history.Look{l}})
-		going = true
+// apart reports whether servers that lacked service at two looks, one after the other, may have served in between:
+// somebody was granted or released a lock for which he had asked meanwhile, or the leader that there was not prepared a
+// transaction. Or a fault of a server began or ended, so that nobody looked. Those that had not committed anything from
+// one look to the other served nobody.
+func (d *Digest) apart(lack history.Lack, from, until int64) bool {
+	if lack == history.CommitsNothing {
+		return false // else their last transaction is another one
 	}
-	return all
+	if slices.ContainsFunc(d.Faults, func(f *Fault) bool {
+		began, over := f.Began(), f.Until()
+		return f.Possible() && !d.OnlyClients(f) && (from < began && began < until || from < over && over < until)
+	}) {
+		return true
+	}
+	if service.OfSome(lack) {
+		return false
+	}
+	if d.firstServed(from, true) <= until {
+		return true
+	}
+	t := d.Transactions
+	return t.Whole() && service.LastBefore(t.History, t.Clock.At, until-t.Clock.Err-1) >
+		from+t.Clock.Err
 }
 
-func (u *Unserved) Last() *history.Look { return &u.Looks[len(u.Looks)-1] }
-
-// Lasted is how long it lasted for certain: between the first and the last of the looks.
-func (u *Unserved) Lasted() time.Duration { return time.Duration(u.Last().At - u.Looks[0].At) }
-
-// Unserved are the times in which servers that were up did not serve, each from the last time that they served a
+// Unserved are the times in which servers that were up may not have served, each from the last time that they served a
 // client, and those in which all servers of an ensemble elsewhere kept writes of the harness waiting. Nothing is
 // demanded of a lock then. They are found once for all checks, which must not change them.
 func (d *Digest) Unserved() []spans.Span {
-	return d.unserved.of(func() []spans.Span { return d.UnservedFor(func(string) bool { return true }) })
+	return d.unserved.Of(func() []spans.Span {
+		return d.UnservedFor(func(string) bool { return true }, false)
+	})
 }
 
-// UnservedFor are those of the times in which all servers did not serve, or one of those that were used.
-func (d *Digest) UnservedFor(used func(server string) bool) []spans.Span {
-	all := d.Events.Looks()
+// UnservedFor are those of the times in which all servers did not serve, or one of those that were used. For certain,
+// none begins earlier than the first look at it allows, which would have been made sooner, nor before a transaction of
+// the servers' logs; and none lasts for longer after the last look than until the next one was due.
+func (d *Digest) UnservedFor(used func(server string) bool, certain bool) []spans.Span {
+	const unseen = int64(service.LookAfter + service.LookEvery + service.LookCap)
 	var times []spans.Span
-	for _, u := range Unserveds(all) {
-		one := u.Lack == history.ServesNobody || u.Lack == history.NeverCatchesUp
-		if !one || slices.ContainsFunc(u.Servers, used) {
-			times = append(times, spans.Span{From: d.lastServed(u.Looks[0].At), Until: min(ServedAfter(&u, all), d.End)})
-		}
-	}
-	return append(times, d.unanswered()...)
-}
-
-// unanswered are the times in which each server of an ensemble elsewhere kept a write of the harness waiting for at
-// least a tick, or did not carry it out.
-func (d *Digest) unanswered() []spans.Span {
-	slow := map[string][]spans.Span{}
-	for _, e := range d.Events.Of(history.OpPing) {
-		p := e.Ping()
-		all := slow[p.Server]
-		if e.Kind == history.Fail || p.Took >= Standstill(d.Facts.Tick) {
-			all = append(all, spans.Span{From: e.At - int64(p.Took), Until: e.At})
-		}
-		slow[p.Server] = all
-	}
-	var common spans.List
-	for i, server := range SortedKeys(slow) {
-		of := spans.Merged(slow[server])
-		if i == 0 {
-			common = of
+	for _, u := range d.Unserveds() {
+		if u.Some() && !slices.ContainsFunc(u.Servers, used) {
 			continue
 		}
-		var both []spans.Span
-		for _, s := range of {
-			both = slices.AppendSeq(both, common.Cut(s.From, s.Until))
+		s := d.unservedTime(&u)
+		if certain {
+			first, last := u.Looks[0].At, u.Last().At
+			s.From, s.Until = max(s.From, first-unseen), min(s.Until, last+unseen)
+			if t := d.Transactions; t.Whole() && !u.Some() {
+				s.From = max(s.From, service.LastBefore(t.History, t.Clock.At, first))
+			}
 		}
-		common = both
+		times = append(times, s)
 	}
-	return common
+	return append(times, service.Unanswered(d.Events, Standstill(d.Facts.Tick))...)
 }
 
-// ServedAfter is when the servers were first seen to serve after a lack of service, the end of time if they were not.
-func ServedAfter(u *Unserved, seen []history.Look) int64 {
-	for _, l := range seen {
-		if l.At > u.Last().At && l.Serves() {
-			return l.At
-		}
+// unservedTime is the time in which servers may not have served as some looks say.
+func (d *Digest) unservedTime(u *service.Unserved) spans.Span {
+	until := min(service.ServedAfter(u, d.Events.Looks()), d.End)
+	if served := d.firstServed(u.Last().At, false); !u.Some() && served <= u.Next {
+		until = min(until, served)
 	}
-	return math.MaxInt64
+	return spans.Span{From: d.lastServed(u.Looks[0].At), Until: until}
 }
 
 // lastServed is the last instant before another at which the servers had committed something for a client: it had its
@@ -121,4 +98,21 @@ func (d *Digest) lastServed(before int64) int64 {
 		}
 	}
 	return last
+}
+
+// firstServed is the first instant after another by which the servers had carried out what a client had asked for
+// since: it was granted a lock or, if releases count, had released one. Some libraries answer a release without asking
+// the servers. It is the end of time if there is none.
+func (d *Digest) firstServed(since int64, releases bool) int64 {
+	first := int64(math.MaxInt64)
+	for i := range d.Acquisitions {
+		a := &d.Acquisitions[i]
+		if a.Granted() && a.Invoked >= since {
+			first = min(first, a.Returned)
+		}
+		if releases && a.ReleaseOutcome == history.OK && a.ReleaseInvoked >= since {
+			first = min(first, a.ReleaseReturned)
+		}
+	}
+	return first
 }

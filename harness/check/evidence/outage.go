@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"locklab/ensembles/txnlog"
 	"locklab/harness/history"
 )
 
@@ -46,7 +47,7 @@ func (d *Digest) Outage(a *history.Acquisition, at int64) Explanation {
 	}
 	told := func(x Explanation, from, until int64) Explanation {
 		expired := min(at, Later(max(from, since), int64(d.expiry(t).Latest())+d.Slack()))
-		x.Told = d.ToldBy(a, max(expired, until))
+		x.tell(d, a, max(expired, until))
 		return x
 	}
 	f := because(func(f *Fault, from int64) bool {
@@ -100,7 +101,7 @@ type contact struct{ asked, answered int64 }
 // acknowledged a write of data that are in ZooKeeper. A release is none, because some libraries answer it without
 // asking the servers.
 func (d *Digest) answeredOf(session history.SessionID) []contact {
-	return d.answered.of(func() map[history.SessionID][]contact {
+	return d.answered.Of(func() map[history.SessionID][]contact {
 		all := map[history.SessionID][]contact{}
 		note := func(s history.SessionID, asked, answered int64) {
 			if s != 0 && asked != history.None {
@@ -136,6 +137,14 @@ func (d *Digest) answeredOf(session history.SessionID) []contact {
 	})[session]
 }
 
+// releasedAtServers reports whether a release succeeded and the servers' logs show that its session deleted its znode
+// meanwhile. Else its client may have had the answer from its library, without asking the servers.
+func (d *Digest) releasedAtServers(a *history.Acquisition) bool {
+	at, end := d.EndAtServers(a)
+	return a.ReleaseOutcome == history.OK && end != nil && end.Cause != txnlog.CloseSession &&
+		end.By == int64(a.Session) && at >= a.ReleaseInvoked && at-2*d.Transactions.Clock.Err <= a.ReleaseReturned
+}
+
 // usedAfter is when a's session was first used after an instant, so that it had not ended by then: it connected again,
 // or had an answer. It is [history.None] if the record has neither.
 func (d *Digest) usedAfter(a *history.Acquisition, at int64) int64 {
@@ -162,7 +171,8 @@ func (d *Digest) usedAfter(a *history.Acquisition, at int64) int64 {
 }
 
 // grantedThrough reports whether a session asked the servers and had its answer while a fault was in force. So the
-// fault did not keep its session from being heard, although it let nothing through where it struck.
+// fault did not keep its session from being heard, although it let nothing through where it struck. One of several
+// servers may have struck another of them afterwards, see [Digest.serversSilent].
 func (d *Digest) grantedThrough(session history.SessionID, f *Fault) bool {
 	_, until := f.Effect()
 	if session == 0 || !f.Certain() || f.Passes(d.Timeout(session)) {

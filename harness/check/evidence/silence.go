@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/ensembles/txnlog/nodes"
+	"locklab/harness/check/service"
 	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
@@ -88,7 +89,7 @@ func (d *Digest) findExpiryCause(a *history.Acquisition, end *nodes.End) Explana
 			if d.overdue(chain, heard, at, t) {
 				x = suspected(x.Fault, cmp.Or(x.Text, "no fault explains it"), overdue)
 			}
-			if x.Told = d.ToldBy(a, keptUntil(a, chain, at)); x.Unseen() {
+			if x.tell(d, a, keptUntil(a, chain, at)); x.Unseen() {
 				x.Told = d.toldUnseen(a, keptUntil(a, chain, at))
 			}
 			return x
@@ -115,7 +116,11 @@ func (d *Digest) overdue(chain []silence, heard, at, timeout int64) bool {
 		from, until := f.Effect()
 		return f.Possible() && from <= at && until >= since && (f.StrikesLeader() || len(f.Targets) == 0)
 	}
-	led := func(e int64) bool { return e >= since-d.Transactions.Clock.Err && e <= at+d.Transactions.Clock.Err }
+	clock := d.Transactions.Clock
+	led := func(e service.Epoch) bool {
+		began := clock.At(e.First.Time)
+		return began >= since-clock.Err && began <= at+clock.Err
+	}
 	return !slices.ContainsFunc(d.Faults, late) && !slices.ContainsFunc(d.Transactions.epochs, led) &&
 		!slices.ContainsFunc(d.Unserved(), func(u spans.Span) bool { return u.From <= at && u.Until >= since })
 }
@@ -160,7 +165,7 @@ func (d *Digest) silences(a *history.Acquisition, heard, at, timeout int64) []si
 	if s := d.unrecorded(a); s != nil {
 		all = append(all, *s)
 	}
-	return all
+	return append(all, d.serversSilent(a)...)
 }
 
 // A death is the exit of a process, by its time.
@@ -311,7 +316,7 @@ func (d *Digest) findContacts(session history.SessionID) []int64 {
 		if a.Granted() {
 			all = append(all, d.SentBy(a.Process, a.Returned))
 		}
-		if a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK {
+		if d.releasedAtServers(a) {
 			all = append(all, d.SentBy(a.Process, a.ReleaseReturned))
 		}
 	}
@@ -352,8 +357,9 @@ func (d *Digest) leaderless(f *Fault, at, timeout int64) (next int64, led bool) 
 	}
 	from, _ := f.Effect()
 	next = history.None
-	for i, e := range d.Transactions.epochs {
-		if i > 0 && e >= from-d.Transactions.Clock.Err && e <= at+d.Transactions.Clock.Err {
+	for i, epoch := range d.Transactions.epochs {
+		e, off := d.Transactions.Clock.At(epoch.First.Time), d.Transactions.Clock.Err
+		if i > 0 && e >= from-off && e <= at+off {
 			next = e
 		}
 	}

@@ -38,7 +38,7 @@ type served struct {
 
 // skews returns the bounds for each host with a client that wrote, in the order of their names.
 func (d *Digest) skews() []skew {
-	return d.skewed.of(d.boundSkews)
+	return d.skewed.Of(d.boundSkews)
 }
 
 // boundSkews does not rely on the order of the history, which is that of the clocks. A write is forgotten once all of
@@ -150,7 +150,7 @@ type clockBound struct {
 // record contradicts them. That the clock of a host that never wrote to the resource is that of the others
 // is taken for granted, unless it was found to be another one.
 func (d *Digest) Clocks() *clockBound {
-	return d.bound.of(func() *clockBound {
+	return d.bound.Of(func() *clockBound {
 		told := map[string]bool{}
 		for _, e := range d.Events.Of(history.OpHostClock) {
 			is := e.ClockReading()

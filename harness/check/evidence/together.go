@@ -5,7 +5,7 @@ import "locklab/harness/history"
 // TakenTogether returns the acquisitions that were called for before the others of the same number had returned, so
 // that a client took several locks at once.
 func (d *Digest) TakenTogether() map[*history.Acquisition]bool {
-	return d.together.of(func() map[*history.Acquisition]bool {
+	return d.together.Of(func() map[*history.Acquisition]bool {
 		several := map[*history.Acquisition]bool{}
 		last := map[string]*history.Acquisition{} // by client
 		for i := range d.Acquisitions {

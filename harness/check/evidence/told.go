@@ -2,10 +2,12 @@ package evidence
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
@@ -20,7 +22,10 @@ import (
 // for ten times the 2/3 of the timeout, as go-zookeeper waits for its answer. What an administrator does, and what lets
 // heartbeats through to its process, keeps nothing from it, unless it makes answers so late that no new connection
 // comes about.
-func (d *Digest) ToldBy(a *history.Acquisition, since int64) int64 {
+//
+// Surely it has learned of that once it had twice the time in calm, however often it had to begin anew, and if servers
+// did not stand still by themselves.
+func (d *Digest) ToldBy(a *history.Acquisition, since int64) (surely, by int64) {
 	type hindrance struct{ from, until, again int64 }
 	var all []hindrance
 	t := d.Timeout(a.Session)
@@ -50,17 +55,62 @@ func (d *Digest) ToldBy(a *history.Acquisition, since int64) int64 {
 	for _, e := range d.Hiccups[a.Process] {
 		all = append(all, hindrance{from: e.At - int64(e.Hiccup()), until: e.At})
 	}
-	slices.SortFunc(all, func(a, b hindrance) int { return cmp.Compare(a.from, b.from) })
-	by := Later(since, within)
-	for _, h := range all {
-		if h.from <= by && h.until > since {
-			by = max(h.again, by)
-			if h.again == 0 {
-				by = Later(by, h.until-max(h.from, since))
+	told := func() int64 {
+		slices.SortFunc(all, func(a, b hindrance) int { return cmp.Compare(a.from, b.from) })
+		by := Later(since, within)
+		for _, h := range all {
+			if h.from <= by && h.until > since {
+				by = max(h.again, by)
+				if h.again == 0 {
+					by = Later(by, h.until-max(h.from, since))
+				}
 			}
 		}
+		return by
 	}
-	return by
+	var hindered []spans.Span
+	for _, h := range all {
+		hindered = append(hindered, spans.Span{From: h.from, Until: h.until})
+	}
+	surely = min(told(), spans.Merged(hindered).Spent(since, 2*within))
+	for _, s := range d.standstillsOfServers() {
+		if s.concerns(d.ServerAt(a.Session, since)) {
+			all = append(all, hindrance{s.From, s.Until, Later(s.Until, within)})
+		}
+	}
+	return surely, told()
+}
+
+// tell notes by when a's client must have learned of its loss, where nothing keeps it from that after since.
+func (x *Explanation) tell(d *Digest, a *history.Acquisition, since int64) {
+	x.surely, x.Told = d.ToldBy(a, since)
+}
+
+// Until is x for a client that believed in its hold until an instant. It is a doubt if the client may have learned of
+// its loss sooner.
+func (x Explanation) Until(at int64) Explanation {
+	if !x.Explained() || at <= x.Surely() || at > x.Told {
+		return x
+	}
+	y := Late(x.Text, x.Surely(), x.Told)
+	y.Fault, y.Hiccup, y.Zxids, y.Loser = x.Fault, x.Hiccup, x.Zxids, x.Loser
+	return y
+}
+
+// Late is the doubt about a client that must surely have learned of its loss by one instant, or else by another.
+func Late(what string, surely, told int64) Explanation {
+	x := suspected(nil, what, fmt.Sprintf("but by %s its client must have learned that it was lost, unless servers stood "+
+		"still, or disturbances one after the other kept that from it", Seconds(surely)))
+	x.surely, x.Told = surely, told
+	return x
+}
+
+// Surely is by when the holder must have learned of its loss for certain.
+func (x Explanation) Surely() int64 {
+	if x.surely == 0 {
+		return x.Told
+	}
+	return min(x.surely, x.Told)
 }
 
 // dial is for how long clients wait for a new connection.

@@ -24,14 +24,14 @@ import (
 // through, or that is of servers and clients that nobody used who wanted the lock, nor one of a minority of servers any
 // more once others have led for long enough. A stall between the two is a doubt.
 func (l *LivenessJudge) blocks(all []*history.Acquisition, strictly bool) []spans.Span {
-	blocks := slices.Clone(l.Unserved())
+	blocks := l.ServersStood()
 	if strictly {
 		blocks = l.UnservedFor(func(server string) bool {
 			return slices.ContainsFunc(all, func(a *history.Acquisition) bool {
 				at := l.ServerAt(a.Session, l.over(a))
 				return at == "" || at == server || l.ServerAt(a.Session, a.Invoked) == server
 			})
-		})
+		}, true)
 	}
 	timeout := l.LongestTimeout()
 	for _, f := range l.Faults {

@@ -48,7 +48,7 @@ func (l *LivenessJudge) ordinary(found []handedOver, all, grants []*history.Acqu
 		return found
 	}
 	waits := newWaits(all, l)
-	unclean, unserved := l.uncleanEnds(all), spans.Merged(slices.Clone(l.Unserved()))
+	unclean, unserved := l.uncleanEnds(all), spans.Merged(l.ServersStood())
 	found = slices.Grow(found, len(grants))
 	released, confirmed := int64(math.MinInt64), int64(math.MinInt64) // of all holds so far
 	for _, a := range grants {

@@ -313,7 +313,7 @@ func (l *LivenessJudge) disturbances() []spans.Span {
 // those of others. It often has less of the processors than the hosts of a lab, because they are containers.
 func (l *LivenessJudge) clientDisturbances() []spans.Span {
 	if l.disturbs == nil {
-		l.disturbs = append([]spans.Span{}, l.Unserved()...)
+		l.disturbs = append([]spans.Span{}, l.ServersStood()...)
 		for _, f := range l.Faults {
 			from, until := l.InForce(f)
 			l.disturbs = append(l.disturbs, spans.Span{From: from, Until: until})

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/service"
 	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
@@ -30,7 +31,7 @@ func judgeServiceLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdi
 	v := evidence.Verdict{}
 	var doubts []string
 	seen := d.Events.Looks()
-	for _, u := range evidence.Unserveds(seen) {
+	for _, u := range d.Unserveds() {
 		if quiet := serviceQuiet(d, u.Looks[0].At, u.Last().At, false); quiet < int64(u.Lack.Bound()) {
 			if d.EndedUnserved || u.Last().At == seen[len(seen)-1].At {
 				doubts = append(doubts, fmt.Sprintf("%s; that is too short to tell, because only %s of it count", seenOf(&u),
@@ -81,7 +82,7 @@ func judgeServiceLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdi
 }
 
 // seenOf says what was seen of a lack of service, without a fault that may have preceded it.
-func seenOf(u *evidence.Unserved) string {
+func seenOf(u *service.Unserved) string {
 	from, until := evidence.Seconds(u.Looks[0].At), evidence.Seconds(u.Last().At)
 	who := strings.Join(u.Servers, " and ")
 	var what string
@@ -166,8 +167,8 @@ func lastServerFault(d *evidence.Digest, at int64) *evidence.Fault {
 }
 
 // afterwards says which servers were started again after a lack of service, and whether it was over then.
-func afterwards(d *evidence.Digest, u *evidence.Unserved, seen []history.Look) string {
-	served := evidence.ServedAfter(u, seen)
+func afterwards(d *evidence.Digest, u *service.Unserved, seen []history.Look) string {
+	served := service.ServedAfter(u, seen)
 	var restarted []string
 	for _, e := range d.Events.Of(history.OpProcess) {
 		if e.At > u.Looks[0].At && e.At < served && e.ProcessIs(history.ProcessStarted) && !d.ClientHosts[e.Process] {

@@ -4,6 +4,7 @@ package spans
 import (
 	"cmp"
 	"iter"
+	"math"
 	"slices"
 )
 
@@ -60,6 +61,21 @@ func (s List) Meeting(from, until int64) iter.Seq[Span] {
 			}
 		}
 	}
+}
+
+// Spent is when so much time is over since an instant that they do not cover, or the end of time.
+func (s List) Spent(since, time int64) int64 {
+	for _, x := range s {
+		if x.From-since >= time {
+			break
+		}
+		time -= max(x.From-since, 0)
+		since = max(since, x.Until)
+	}
+	if since > math.MaxInt64-time {
+		return math.MaxInt64
+	}
+	return since + time
 }
 
 // Touches reports whether one of them has an instant of [from, until].

@@ -274,7 +274,7 @@ func TestReadmeListsTheKnownBugs(t *testing.T) {
 
 // The manual lists every check and every counter of damage.
 func TestReadmeListsTheChecks(t *testing.T) {
-	var checks, counters strings.Builder
+	var checks, rows strings.Builder
 	checks.WriteString("| check | question |\n|---|---|\n")
 	for _, c := range check.All() {
 		fmt.Fprintf(&checks, "| `%s` | %s |\n", c.Name, sentence(c.Asks))
