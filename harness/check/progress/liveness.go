@@ -83,7 +83,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	for _, of := range d.Locks {
 		l.Grants[of.Lock] = of.Grants
 	}
-	var refused, failing, passed, lost []evidence.Finding
+	var refused, failing, passed, lost, unreturned []evidence.Finding
 	for _, lock := range evidence.SortedKeys(byLock) {
 		seeming := l.Stalls(lock, byLock[lock])
 		stalls := l.withoutStandstills(lock, byLock[lock], seeming)
@@ -96,6 +96,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 			of := l.ofLock(lock, byLock[lock], len(stalls) > 0)
 			refused, passed = append(refused, of.refused...), append(passed, of.passed...)
 			lost, failing = append(lost, of.lost...), append(failing, of.failing...)
+			unreturned = append(unreturned, of.unreturned...)
 			doubts = append(doubts, of.doubts...)
 			if len(l.Faults)+len(l.Hiccups) > 0 { // else there is nothing that a strict look leaves out
 				strict := l.strictly(byLock[lock])
@@ -169,6 +170,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		{slices.Concat(refused, slow), lateWords(len(refused), len(slow))},
 		{passed, counted(passed, "wait was", "waits were") + " passed over in the queue"},
 		{lost, counted(lost, "hold was lost", "holds were lost") + " without a cause"},
+		{unreturned, counted(unreturned, "release", "releases") + " did not return"},
 		{stuck, counted(stuck, "client", "clients") + " without progress after the last heal"},
 	} {
 		if n := len(other.found); n > 0 && v.Count == 0 {
