@@ -2,8 +2,10 @@ package progress
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
+	"locklab/harness/check/evidence"
 	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
@@ -66,6 +68,38 @@ func (o *occupancy) keeps(a *history.Acquisition, permits, from, until int64) bo
 		return o.most(a.Permits, from, until)+a.Permits > permits
 	}
 	return o.held.Touches(from, until)
+}
+
+// attempts is the occupancy of a lock by all who hold it or try to, however briefly: each counts from so long before
+// its call until a while after its end. In it an attempt keeps itself away.
+func (l *LivenessJudge) attempts(
+	all []*history.Acquisition, before int64, until func(*history.Acquisition) int64,
+) *occupancy {
+	o := &occupancy{levels: map[int64][]level{}}
+	for _, a := range all {
+		try := spans.Span{From: a.Invoked - before, Until: min(evidence.Later(until(a), settled+before), math.MaxInt64-1)}
+		o.taken = append(o.taken, taking{try, cmp.Or(a.Permits, others), false})
+		if a.Mode != history.ModeRead {
+			o.barred = append(o.barred, try)
+		}
+	}
+	o.barred = spans.Merged(o.barred)
+	return o
+}
+
+// others is how many permits a hold takes that is of no permits.
+const others = 1 << 32
+
+// keptAway reports whether any but a itself can have kept it from being granted during its call, as
+// [LivenessJudge.attempts] has it, where the lock has so many permits.
+func (o *occupancy) keptAway(a *history.Acquisition, permits int64) bool {
+	switch a.Mode {
+	case history.ModeRead:
+		return o.barred.Touches(a.Invoked, a.Returned)
+	case history.ModePermit:
+		return o.most(0, a.Invoked, a.Returned) > permits
+	}
+	return o.most(0, a.Invoked, a.Returned) > others
 }
 
 // most is how many permits at most were taken at an instant of [from, until], for an attempt that asks for so many.

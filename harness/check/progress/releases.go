@@ -9,9 +9,9 @@ import (
 )
 
 // unreturned finds releases that took longer than a stall does, with nothing in the way of client or servers for that
-// long: they never returned, or nobody knows what they came to. A release that says in the end what it came to, however
-// late, is a doubt, and so is one that only weak faults or a lost connection can have delayed. The end of the run, or of
-// the client's process, cuts a release off.
+// long: they never returned, or nobody knows what they came to. A release that says in the end what it came to is a
+// doubt, and so is one that only weak faults or a lost connection can have delayed. The end of the run, or of the
+// client's process, cuts a release off.
 func (l *LivenessJudge) unreturned(all []*history.Acquisition) (found []evidence.Finding) {
 	for _, a := range all {
 		from, until := a.ReleaseInvoked, history.Earliest(l.Stop, a.ReleaseReturned, a.Died)
