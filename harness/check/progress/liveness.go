@@ -78,7 +78,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	byLock := history.ByLock(d.Acquisitions, nil)
 	v := evidence.Verdict{}
 	var censored int64
-	var ordinary, ordinaryBesideWeak []handedOver
+	var ordinary, besideErrors, ordinaryBesideWeak []handedOver
 	l.Grants = map[string][]*history.Acquisition{}
 	for _, of := range d.Locks {
 		l.Grants[of.Lock] = of.Grants
@@ -91,7 +91,11 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 			stalls = l.besideLeases(lock, byLock[lock])
 		}
 		if d.Whole { // else a holder may only be missing from the record
-			ordinary = l.ordinary(ordinary, byLock[lock], l.Grants[lock])
+			unclean, beside := l.uncleanBeside(byLock[lock])
+			ordinary = l.ordinary(ordinary, byLock[lock], l.Grants[lock], unclean)
+			if !slices.Equal(unclean, beside) {
+				besideErrors = l.ordinary(besideErrors, byLock[lock], l.Grants[lock], beside)
+			}
 			unseen := len(l.unseen)
 			of := l.ofLock(lock, byLock[lock], len(stalls) > 0)
 			refused, passed = append(refused, of.refused...), append(passed, of.passed...)
@@ -100,7 +104,8 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 			doubts = append(doubts, of.doubts...)
 			if len(l.Faults)+len(l.Hiccups) > 0 { // else there is nothing that a strict look leaves out
 				strict := l.strictly(byLock[lock])
-				ordinaryBesideWeak = strict.ordinary(ordinaryBesideWeak, byLock[lock], l.Grants[lock])
+				ordinaryBesideWeak = strict.ordinary(ordinaryBesideWeak, byLock[lock], l.Grants[lock],
+					strict.uncleanEnds(byLock[lock]))
 				if of.nothing() && len(stalls) == 0 && len(l.unseen) == unseen {
 					doubts = append(doubts, strict.ofLock(lock, byLock[lock], false).besideWeak()...)
 				}
@@ -130,6 +135,9 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	if len(slow)+len(doubts)+len(l.unseen) == 0 {
 		perhaps, _, _ := l.handOffs(ordinaryBesideWeak)
 		doubts = append(doubts, lockFindings{refused: perhaps}.besideWeak()...)
+		if perhaps, _, _ = l.handOffs(besideErrors); len(perhaps) > 0 {
+			doubts = append(doubts, perhaps[0].Text+", beside errors or releases of unknown outcome of the lock itself")
+		}
 	}
 	var first string // finding of the servers' logs
 	var excused int64
