@@ -161,7 +161,7 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 			evidence.Holder(a), evidence.Seconds(lost), a.Lock, evidence.Seconds(a.Returned))
 		stood := l.PerhapsStood(a, a.Returned, lost).Lasts()
 		switch {
-		case spans.List(l.Unconnected[a.Client]).Touches(lost-int64(evidence.HandOff), lost):
+		case spans.List(l.Unconnected[a.Client]).Touches(lost-l.Bound, lost):
 			if len(doubts) == 0 { // as Curator's LeaderLatch gives up at SUSPENDED
 				doubts = []string{f.Text + " but its connection, which its client had said was lost"}
 			}
@@ -177,7 +177,8 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 }
 
 // ended reports whether the servers had ended a hold for a reason when it was lost: its session had expired, or the
-// znode or session was ended in its client's name, or by servers that contradict themselves.
+// znode or session was ended in its client's name, by somebody who is no client, or by servers that contradict
+// themselves.
 func (l *LivenessJudge) ended(a *history.Acquisition, lost int64) bool {
 	at, end := l.Digest.EndAtServers(a)
 	if end == nil || at-2*l.Transactions.Clock.Err > lost+l.BackAt() {
@@ -185,5 +186,6 @@ func (l *LivenessJudge) ended(a *history.Acquisition, lost int64) bool {
 	}
 	s := l.Transactions.History.Sessions[end.By]
 	x := l.Digest.Ended(a, "", end)
-	return end.Cause == txnlog.CloseSession && s != nil && s.Expired || x.Explained() || x.Unsure()
+	return end.Cause == txnlog.CloseSession && s != nil && s.Expired || x.Explained() || x.Unsure() ||
+		len(l.ClientsOf[history.SessionID(end.By)]) == 0
 }
