@@ -60,21 +60,15 @@ const impatient = int64(250 * time.Millisecond)
 // It is unknown whether a lock recovers if the last heal was not confirmed, or if no client got a wanted lock after it
 // and the time was too short to tell. So it is whether faults left anything behind, see [LivenessJudge.recoveryDoubts].
 func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
-	t := d.LongestTimeout()
-	if t == 0 {
+	if d.LongestTimeout() == 0 {
 		return evidence.Verdict{Result: evidence.Unknown, Summary: "the session timeout is not known"}
 	}
 	if len(d.Acquisitions) == 0 {
 		return evidence.Verdict{Result: evidence.Unknown, Summary: "no client asked for a lock"}
 	}
-	l := LivenessJudge{Digest: d, Faults: d.Faults, Hiccups: d.Hiccups, Stop: d.End,
-		Bound: int64(evidence.StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack()}
-	if d.Collect != history.None {
-		l.Stop = d.Collect
-	}
+	l := newJudge(d)
 	heal, doubts := l.lastHeal()
 	l.several = d.TakenTogether()
-	l.aftermath = l.aftermaths()
 	byLock := history.ByLock(d.Acquisitions, nil)
 	v := evidence.Verdict{}
 	var censored int64
@@ -246,6 +240,17 @@ type LivenessJudge struct {
 	unsure   []string           // doubts from the servers' logs
 	unseen   []evidence.Finding // that a standstill of a driver that declares no pings explains
 	disturbs []spans.Span       // see disturbances
+}
+
+// newJudge returns a judge of all faults and standstills.
+func newJudge(d *evidence.Digest) *LivenessJudge {
+	l := &LivenessJudge{Digest: d, Faults: d.Faults, Hiccups: d.Hiccups, Stop: d.End,
+		Bound: int64(evidence.StallBound(time.Duration(d.LongestTimeout()), d.Facts.Tick)) + d.Slack()}
+	if d.Collect != history.None {
+		l.Stop = d.Collect
+	}
+	l.aftermath = l.aftermaths()
+	return l
 }
 
 // unseenDoubts says what a standstill of a driver that declares no pings explains, by the first finding.
