@@ -87,8 +87,8 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found 
 	return found, doubts
 }
 
-// Failures says how many acquires the lock itself failed in calm, empty if that was hardly one. A lock that is granted in
-// between is live, but no reader of a pass expects such a lock.
+// Failures says how many acquires the lock itself failed in calm, empty if there were fewer than [fewFailures]. A lock
+// that is granted in between is live, but no reader of a pass expects such a lock.
 func Failures(d *evidence.Digest) string {
 	l := newJudge(d)
 	disturbed := l.excusesErrors()

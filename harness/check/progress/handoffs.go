@@ -126,8 +126,8 @@ func (l *LivenessJudge) uncleanEnds(all []*history.Acquisition) spans.List {
 	return unclean
 }
 
-// uncleanBeside returns the [LivenessJudge.uncleanEnds], and them without what the lock brought about in calm itself: an
-// error, or a release or acquire of unknown outcome. A lock that is slow after these is not excused by them.
+// uncleanBeside returns the [LivenessJudge.uncleanEnds], and them without what the lock brought about in calm itself:
+// an error, or a release or acquire of unknown outcome. A lock that is slow after these is not excused by them.
 func (l *LivenessJudge) uncleanBeside(all []*history.Acquisition) (unclean, beside spans.List) {
 	var left, own []spans.Span
 	excused := l.excusesErrors()
@@ -216,17 +216,20 @@ func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, sai
 	legLimit := 2*slowHandOff + typical*min(median(whole), typicalCap) + l.Clocks().Most
 	for i := range all {
 		h := &all[i]
-		switch excuse := l.excuse(h, took[i], limit); {
-		case took[i] <= limit && whole[i] > legLimit:
-			legs.add(h, whole[i], evidence.Finding{})
-		case took[i] <= limit:
-		case excuse != "":
-			why = cmp.Or(why, excuse)
-			excused.add(h, took[i], l.slowHandOff(h, took[i], since))
-		default:
-			sure.add(h, took[i], l.slowHandOff(h, took[i], since))
-			seen = seen || took[i]-l.PerhapsStood(h.to, h.called, h.granted).Lasts() > limit
+		if took[i] <= limit {
+			if whole[i] > legLimit {
+				legs.add(h, whole[i], evidence.Finding{})
+			}
+			continue
 		}
+		f := l.slowHandOff(h, took[i], since)
+		if excuse := l.excuse(h, took[i], limit); excuse != "" {
+			why = cmp.Or(why, excuse)
+			excused.add(h, took[i], f)
+			continue
+		}
+		sure.add(h, took[i], f)
+		seen = seen || took[i]-l.PerhapsStood(h.to, h.called, h.granted).Lasts() > limit
 	}
 	say := func(s *slowness, limit int64, from string) string {
 		return fmt.Sprintf("%s of %d took longer than %s%s, at most %s", evidence.Count(int64(len(s.found)),
@@ -269,12 +272,9 @@ func (s *slowness) add(h *handedOver, took int64, f evidence.Finding) {
 	s.found, s.most = append(s.found, f), max(s.most, took)
 }
 
-// excuse says why the next client, and not the lock, may account for a hand-off that took longer than the limit: it told
-// that it had no connection, or its znode was not there yet by the servers' logs. It is empty if nothing does.
+// excuse says why the next client, and not the lock, may account for a hand-off that took longer than the limit: it
+// told that it had no connection, or its znode was not there yet by the servers' logs. It is empty if nothing does.
 func (l *LivenessJudge) excuse(h *handedOver, took, limit int64) string {
-	if took <= limit {
-		return ""
-	}
 	deaf := spans.Merged(slices.Clone(l.Unconnected[h.to.Client]))
 	if took-deaf.Within(h.called, h.granted) <= limit {
 		return ", but it had no connection to the servers for a time"

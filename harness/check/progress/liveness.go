@@ -47,11 +47,12 @@ const impatient = int64(250 * time.Millisecond)
 // if permits were wanted while as many were free as any client that waited for so long asked for. And a lock that is
 // free need not be available: others may wait behind a client that asks for more permits than there are, and one that
 // wants several locks at once may have one long before acquire returns, or may not have asked for it yet. The waits of
-// such clients are not stalls, and no lock is free while one waits for it. If it would be a stall otherwise, perhaps a
-// deadlock, that is a doubt as well.
+// such clients are not stalls, and no lock is free while one waits for it, unless nobody else has or wants any of what
+// it waits for. If it would be a stall otherwise, perhaps a deadlock, that is a doubt as well.
 //
-// A lock that fails every attempt for as long as a stall takes is not live either, see [LivenessJudge.failing]. A run
-// in which no client ever got a lock proves nothing, see [LivenessJudge.neverGranted].
+// A lock that fails every attempt for as long as a stall takes is not live either, see [LivenessJudge.failing], and
+// neither is one whose release takes so long, see [LivenessJudge.unreturned]. A run in which no client ever got a lock
+// proves nothing, see [LivenessJudge.neverGranted].
 //
 // A queue must pass nobody over, see [LivenessJudge.passedOver], and each loss of a hold has a cause, see
 // [LivenessJudge.lostWithoutCause]. Where every client asks again and again, each must get a lock once more after the

@@ -327,10 +327,10 @@ func (l *LivenessJudge) keptUntil(a *history.Acquisition) int64 {
 	return until
 }
 
-// silencedOut is when a's session must have expired while a fault that silences its process was in force, so that others
-// are owed the lock though its client goes on believing; [math.MaxInt64] if there is no such fault, or if the servers
-// may not have been able to expire it. A process that is stopped is certainly silent; one that is cut off may have got
-// through, so that what follows from that is a doubt.
+// silencedOut is when a's session must have expired while a fault that silences its process was in force, so that
+// others are owed the lock though its client goes on believing; [math.MaxInt64] if there is no such fault, or if the
+// servers may not have been able to expire it. A process that is stopped is certainly silent; one that is cut off may
+// have got through, so that what follows from that is a doubt.
 func (l *LivenessJudge) silencedOut(a *history.Acquisition, silences func(*evidence.Fault) bool) int64 {
 	for _, f := range l.Faults {
 		from, until := f.Effect()
