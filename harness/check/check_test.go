@@ -99,6 +99,9 @@ func describeReport(r *Report) string {
 		record, _ := json.Marshal(f)
 		fmt.Fprintf(&b, "%s\n", record)
 	}
+	for _, c := range r.Caveats {
+		fmt.Fprintf(&b, "leading warning: %s\n", c)
+	}
 	for _, w := range r.Warnings {
 		fmt.Fprintf(&b, "warning: %s\n", w)
 	}

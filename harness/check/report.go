@@ -14,6 +14,7 @@ type Report struct {
 	Safety   evidence.Safety      `json:"safety"`
 	Faults   []effect.FaultRecord `json:"faults"` // in order of injection, those never injected last
 	Warnings []string             `json:"warnings"`
+	Caveats  []string             `json:"caveats,omitempty"` // warnings that lead
 
 	// Sometimes says how often the conditions were met that the scenario names.
 	Sometimes []evidence.ConditionCount `json:"sometimes"`

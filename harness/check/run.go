@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/progress"
 	"locklab/harness/history"
 )
 
@@ -42,6 +43,9 @@ func Run(events *history.Log, facts evidence.Facts) Report {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("no check ran: %v", err))
 	} else {
 		r.Warnings = append(r.Warnings, remarks(d)...)
+		if failures := progress.Failures(d); failures != "" {
+			r.Caveats = append(r.Caveats, failures)
+		}
 		r.Faults = effect.FaultRecords(d)
 		effect.AddHarms(d, r.Faults, r.Check(evidence.BeliefExclusion), r.Check(evidence.Effect))
 		r.Sometimes = append(r.Sometimes, d.Conditions...)

@@ -81,6 +81,7 @@ func NewInput(run *rundir.Run, rep check.Report) Input {
 			r.Fairness.FIFOInversions = &n
 		}
 	}
+	r.Caveats = append(r.Caveats, rep.Caveats...)
 	r.judgeThresholds(sc.Thresholds) // by all the numbers above
 	if run.Env.Lab == ensembles.LabSim {
 		r.Caveats = append(r.Caveats, SimulatedCaveat)

@@ -64,4 +64,5 @@ const (
 	KindRefused          Kind = "refused"
 	KindFailing          Kind = "failing"
 	KindLostWithoutCause Kind = "lost-without-cause"
+	KindReleaseStall     Kind = "release-stall"
 )

@@ -87,6 +87,27 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found 
 	return found, doubts
 }
 
+// Failures says how many acquires the lock itself failed in calm, empty if there were fewer than [fewFailures]. A lock
+// that is granted in between is live, but no reader of a pass expects such a lock.
+func Failures(d *evidence.Digest) string {
+	l := newJudge(d)
+	disturbed := l.excusesErrors()
+	var first *history.Acquisition
+	failed := int64(0)
+	for i := range l.Acquisitions {
+		if a := &l.Acquisitions[i]; l.failedByLock(a) && !disturbed.Touches(a.Invoked, a.Returned) &&
+			!spans.List(l.Unconnected[a.Client]).Touches(a.Invoked, a.Returned) {
+			failed++
+			first = cmp.Or(first, a)
+		}
+	}
+	if failed < fewFailures {
+		return ""
+	}
+	return fmt.Sprintf("the lock failed %d of %d acquires in calm for reasons of its own, the first, of %s, with %q",
+		failed, len(l.Acquisitions), first.Client, Brief(first.Error))
+}
+
 // failedByLock reports whether the lock itself failed a, which asked for no more than there is.
 func (l *LivenessJudge) failedByLock(a *history.Acquisition) bool {
 	return a.Returned != history.None && a.Outcome == history.Fail && !a.Reason.ByWorkload() && a.Returned <= l.Stop &&

@@ -41,19 +41,34 @@ func (h *handedOver) after() int64 { return max(0, h.granted-h.confirmed) }
 // ordinary appends a lock's hand-offs of the measured window that nothing can have delayed: the lock was released with
 // success, a client was waiting for it when that was called and until the next grant, no fault was in force, the
 // servers served, and neither a fault nor an acquisition that ended otherwise than cleanly can have left a znode behind
-// that the servers had to expire.
-func (l *LivenessJudge) ordinary(found []handedOver, all, grants []*history.Acquisition) []handedOver {
+// that the servers had to expire. A permit is handed over by the release since which enough of them were free. Which
+// times are left out, unclean says.
+func (l *LivenessJudge) ordinary(
+	found []handedOver, all, grants []*history.Acquisition, unclean spans.List,
+) []handedOver {
 	until := history.Earliest(l.Stop, l.Closed, l.Drain)
 	if l.Measure == history.None {
 		return found
 	}
 	waits := newWaits(all, l)
-	unclean, unserved := l.uncleanEnds(all), spans.Merged(l.ServersStood())
+	unserved := spans.Merged(l.ServersStood())
+	var calledBy, confirmedBy *occupancy
+	if slices.ContainsFunc(grants, func(a *history.Acquisition) bool { return a.Mode == history.ModePermit }) {
+		calledBy = l.occupancyOf(all, nil, l.BelievedUntil)
+		confirmedBy = l.occupancyOf(all, nil, func(a *history.Acquisition) int64 {
+			return max(l.BelievedUntil(a), a.ReleaseReturned)
+		})
+	}
 	found = slices.Grow(found, len(grants))
 	released, confirmed := int64(math.MinInt64), int64(math.MinInt64) // of all holds so far
 	for _, a := range grants {
 		h := handedOver{called: released, confirmed: confirmed, granted: a.Returned, to: a}
+		if a.Mode == history.ModePermit {
+			permits := l.FewestPermits(a.Lock, a.Invoked, a.Returned)
+			h.called, h.confirmed = calledBy.fullUntil(a, permits), confirmedBy.fullUntil(a, permits)
+		}
 		if h.called >= l.Measure && h.granted <= until && h.called < h.granted &&
+			(a.Mode != history.ModePermit || max(a.Invoked, a.Queued) <= h.called) &&
 			waits.throughout(h.called, h.granted) && !unclean.Touches(h.called, h.granted) &&
 			!unserved.Touches(h.called, h.granted) {
 			found = append(found, h)
@@ -107,27 +122,41 @@ func (w waits) throughout(from, until int64) bool {
 // otherwise than cleanly: for as long as a stall takes, because by then the servers have forgotten it. Whoever takes
 // several locks together, or asks for more permits than there are, may rightly keep others waiting meanwhile.
 func (l *LivenessJudge) uncleanEnds(all []*history.Acquisition) spans.List {
-	left := slices.Clone(l.aftermath)
+	unclean, _ := l.uncleanBeside(all)
+	return unclean
+}
+
+// uncleanBeside returns the [LivenessJudge.uncleanEnds], and them without what the lock brought about in calm itself:
+// an error, or a release or acquire of unknown outcome. A lock that is slow after these is not excused by them.
+func (l *LivenessJudge) uncleanBeside(all []*history.Acquisition) (unclean, beside spans.List) {
+	var left, own []spans.Span
+	excused := l.excusesErrors()
+	calm := func(a *history.Acquisition, from, until int64) bool {
+		return !excused.Touches(from, until) && !spans.List(l.Unconnected[a.Client]).Touches(from, until)
+	}
 	for _, a := range all {
-		began := history.None
+		began, itself := history.None, false
 		switch {
 		case a.Died != history.None:
 			began = a.Died
 		case a.Lost != history.None:
 			began = a.Lost
 		case a.Unknown() || evidence.FailedByItself(a):
-			began = a.Returned
+			began, itself = a.Returned, calm(a, a.Invoked, a.Returned)
 		case a.Granted() && a.ReleaseInvoked != history.None && !evidence.EndedCleanly(a):
-			began = a.ReleaseInvoked
+			began, itself = a.ReleaseInvoked, calm(a, a.ReleaseInvoked, history.Earliest(l.Stop, a.ReleaseReturned))
 		}
-		if began != history.None {
+		if began != history.None && itself {
+			own = append(own, spans.Span{From: began, Until: began + l.Bound})
+		} else if began != history.None {
 			left = append(left, spans.Span{From: began, Until: began + l.Bound})
 		}
 		if l.several[a] || l.excessive(a) {
 			left = append(left, spans.Span{From: a.Invoked, Until: evidence.Later(l.gone(a), l.Bound)})
 		}
 	}
-	return spans.Merged(left)
+	left = append(left, l.aftermath...)
+	return spans.Merged(slices.Concat(left, own)), spans.Merged(left)
 }
 
 // aftermaths are the times in which a fault was in force, or may have left something.
@@ -149,6 +178,9 @@ func (l *LivenessJudge) aftermaths() []spans.Span {
 //     servers' logs show that half of the grants came sooner after their znodes were eligible, it is a doubt: it was
 //     the service that was slow, or the release.
 //
+// Several that are slow only from the call of release on are a doubt, and so are those for which the next client may
+// account, see [LivenessJudge.excuse].
+//
 // Recorded standstills within a hand-off do not count. If drivers that declare no pings may have stood still in each
 // slow one, and no more than half are slow, that is a doubt; a driver that stands still at every other hand-off is no
 // accident. Several must be slow, no two of them at the same time, because one standstill of a server delays hand-offs
@@ -164,11 +196,12 @@ func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, sai
 		h := &all[i]
 		after[i] = h.after() - still.Within(min(h.confirmed, h.granted), h.granted)
 		whole[i] = h.granted - h.called - still.Within(h.called, h.granted)
-		lock[i] = h.granted - max(h.called, l.eligible(h.to))
+		eligible, _ := l.eligible(h.to)
+		lock[i] = h.granted - max(h.called, eligible)
 	}
 	took, limit, since := after, slowHandOff+typical*min(median(after), typicalCap), "its release was confirmed"
 	switch {
-	case median(whole) <= 2*slowHandOff:
+	case median(whole) <= 2*slowHandOff, len(all) < fewSlow && median(lock) <= 2*slowHandOff:
 	case median(lock) <= 2*slowHandOff:
 		doubts = []string{fmt.Sprintf("more than half of %s took longer than %s from the call of release on, but by the "+
 			"servers' logs half of the grants came within %s after their znodes were eligible, so the servers may have been "+
@@ -178,41 +211,97 @@ func (l *LivenessJudge) handOffs(all []handedOver) (slow []evidence.Finding, sai
 		took, limit, since = whole, 2*slowHandOff, "its release was called for"
 	}
 	limit += l.Clocks().Most
-	seen, apart, free := false, 0, int64(math.MinInt64) // the most that do not overlap: always take the first to end
+	var sure, excused, legs slowness
+	seen, why := false, ""
+	legLimit := 2*slowHandOff + typical*min(median(whole), typicalCap) + l.Clocks().Most
 	for i := range all {
 		h := &all[i]
 		if took[i] <= limit {
+			if whole[i] > legLimit {
+				legs.add(h, whole[i], evidence.Finding{})
+			}
 			continue
 		}
-		slow = append(slow, l.slowHandOff(h, took[i], since))
-		seen = seen || took[i]-l.PerhapsStood(h.to, h.called, h.granted).Lasts() > limit
-		if h.called >= free {
-			apart, free = apart+1, h.granted
+		f := l.slowHandOff(h, took[i], since)
+		if excuse := l.excuse(h, took[i], limit); excuse != "" {
+			why = cmp.Or(why, excuse)
+			excused.add(h, took[i], f)
+			continue
 		}
+		sure.add(h, took[i], f)
+		seen = seen || took[i]-l.PerhapsStood(h.to, h.called, h.granted).Lasts() > limit
 	}
-	if apart < fewSlow && len(slow) > 0 {
-		return nil, fmt.Sprintf("; %s of %d took longer than %s, at most %s",
-			evidence.Count(int64(len(slow)), "ordinary hand-off", "ordinary hand-offs"), len(all), evidence.Length(limit),
-			evidence.Length(slices.Max(took))), doubts
+	say := func(s *slowness, limit int64, from string) string {
+		return fmt.Sprintf("%s of %d took longer than %s%s, at most %s", evidence.Count(int64(len(s.found)),
+			"ordinary hand-off", "ordinary hand-offs"), len(all), evidence.Length(limit), from, evidence.Length(s.most))
 	}
-	if len(slow) > 0 && !seen && 2*len(slow) <= len(all) {
+	const fromCall = " from the call of release on"
+	if legs.apart >= fewSlow {
+		doubts = append(doubts, say(&legs, legLimit, fromCall)+", so the servers may have been slow, or the release")
+	} else if legs.apart > 0 {
+		said += "; " + say(&legs, legLimit, fromCall)
+	}
+	slow = sure.found
+	if sure.apart < fewSlow {
+		if sure.apart > 0 {
+			said += "; " + say(&sure, limit, "")
+		}
+		if len(excused.found) > 0 && sure.apart+excused.apart >= fewSlow {
+			doubts = append(doubts, excused.found[0].Text+why)
+		}
+		return nil, said, doubts
+	}
+	if !seen && 2*len(slow) <= len(all) {
 		l.unseen, slow = append(l.unseen, slow...), nil
 	}
-	return slow, "", doubts
+	return slow, said, doubts
 }
 
-// eligible is when the servers had made a grant's znodes eligible at the earliest; the beginning of time if their logs
-// do not tell.
-func (l *LivenessJudge) eligible(a *history.Acquisition) int64 {
+// A slowness is hand-offs that took too long.
+type slowness struct {
+	found []evidence.Finding
+	most  int64
+	apart int // the most that do not overlap: always take the first to end
+	free  int64
+}
+
+func (s *slowness) add(h *handedOver, took int64, f evidence.Finding) {
+	if s.apart == 0 || h.called >= s.free {
+		s.apart, s.free = s.apart+1, h.granted
+	}
+	s.found, s.most = append(s.found, f), max(s.most, took)
+}
+
+// excuse says why the next client, and not the lock, may account for a hand-off that took longer than the limit: it
+// told that it had no connection, or its znode was not there yet by the servers' logs. It is empty if nothing does.
+func (l *LivenessJudge) excuse(h *handedOver, took, limit int64) string {
+	deaf := spans.Merged(slices.Clone(l.Unconnected[h.to.Client]))
+	if took-deaf.Within(h.called, h.granted) <= limit {
+		return ", but it had no connection to the servers for a time"
+	}
+	if _, joined := l.eligible(h.to); h.granted-max(h.called, joined) <= limit {
+		return ", but by the servers' logs its znode was only created then, so the servers may have been slow"
+	}
+	return ""
+}
+
+// eligible is when the servers had made a grant's znodes eligible at the earliest, and joined when they had created
+// them; the beginning of time if their logs do not tell.
+func (l *LivenessJudge) eligible(a *history.Acquisition) (eligible, joined int64) {
 	if l.Servers == nil || !l.Transactions.Whole() {
-		return math.MinInt64
+		return math.MinInt64, math.MinInt64
 	}
 	w := l.Servers.Proof(a)
 	if w.Answer != nodes.Witnessed {
-		return math.MinInt64
+		return math.MinInt64, math.MinInt64
 	}
 	_, ms := w.From()
-	return l.Transactions.Clock.At(ms) - l.Transactions.Clock.Err
+	created := int64(math.MinInt64)
+	for _, s := range w.Spans {
+		created = max(created, s.Created)
+	}
+	clock := &l.Transactions.Clock
+	return clock.At(ms) - clock.Err, clock.At(created) - clock.Err
 }
 
 func (l *LivenessJudge) slowHandOff(h *handedOver, took int64, since string) evidence.Finding {

@@ -47,11 +47,12 @@ const impatient = int64(250 * time.Millisecond)
 // if permits were wanted while as many were free as any client that waited for so long asked for. And a lock that is
 // free need not be available: others may wait behind a client that asks for more permits than there are, and one that
 // wants several locks at once may have one long before acquire returns, or may not have asked for it yet. The waits of
-// such clients are not stalls, and no lock is free while one waits for it. If it would be a stall otherwise, perhaps a
-// deadlock, that is a doubt as well.
+// such clients are not stalls, and no lock is free while one waits for it, unless nobody else has or wants any of what
+// it waits for. If it would be a stall otherwise, perhaps a deadlock, that is a doubt as well.
 //
-// A lock that fails every attempt for as long as a stall takes is not live either, see [LivenessJudge.failing]. A run
-// in which no client ever got a lock proves nothing, see [LivenessJudge.neverGranted].
+// A lock that fails every attempt for as long as a stall takes is not live either, see [LivenessJudge.failing], and
+// neither is one whose release takes so long, see [LivenessJudge.unreturned]. A run in which no client ever got a lock
+// proves nothing, see [LivenessJudge.neverGranted].
 //
 // A queue must pass nobody over, see [LivenessJudge.passedOver], and each loss of a hold has a cause, see
 // [LivenessJudge.lostWithoutCause]. Where every client asks again and again, each must get a lock once more after the
@@ -60,30 +61,24 @@ const impatient = int64(250 * time.Millisecond)
 // It is unknown whether a lock recovers if the last heal was not confirmed, or if no client got a wanted lock after it
 // and the time was too short to tell. So it is whether faults left anything behind, see [LivenessJudge.recoveryDoubts].
 func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
-	t := d.LongestTimeout()
-	if t == 0 {
+	if d.LongestTimeout() == 0 {
 		return evidence.Verdict{Result: evidence.Unknown, Summary: "the session timeout is not known"}
 	}
 	if len(d.Acquisitions) == 0 {
 		return evidence.Verdict{Result: evidence.Unknown, Summary: "no client asked for a lock"}
 	}
-	l := LivenessJudge{Digest: d, Faults: d.Faults, Hiccups: d.Hiccups, Stop: d.End,
-		Bound: int64(evidence.StallBound(time.Duration(t), d.Facts.Tick)) + d.Slack()}
-	if d.Collect != history.None {
-		l.Stop = d.Collect
-	}
+	l := newJudge(d)
 	heal, doubts := l.lastHeal()
 	l.several = d.TakenTogether()
-	l.aftermath = l.aftermaths()
 	byLock := history.ByLock(d.Acquisitions, nil)
 	v := evidence.Verdict{}
 	var censored int64
-	var ordinary, ordinaryBesideWeak []handedOver
+	var ordinary, besideErrors, ordinaryBesideWeak []handedOver
 	l.Grants = map[string][]*history.Acquisition{}
 	for _, of := range d.Locks {
 		l.Grants[of.Lock] = of.Grants
 	}
-	var refused, failing, passed, lost []evidence.Finding
+	var refused, failing, passed, lost, unreturned []evidence.Finding
 	for _, lock := range evidence.SortedKeys(byLock) {
 		seeming := l.Stalls(lock, byLock[lock])
 		stalls := l.withoutStandstills(lock, byLock[lock], seeming)
@@ -91,15 +86,21 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 			stalls = l.besideLeases(lock, byLock[lock])
 		}
 		if d.Whole { // else a holder may only be missing from the record
-			ordinary = l.ordinary(ordinary, byLock[lock], l.Grants[lock])
+			unclean, beside := l.uncleanBeside(byLock[lock])
+			ordinary = l.ordinary(ordinary, byLock[lock], l.Grants[lock], unclean)
+			if !slices.Equal(unclean, beside) {
+				besideErrors = l.ordinary(besideErrors, byLock[lock], l.Grants[lock], beside)
+			}
 			unseen := len(l.unseen)
 			of := l.ofLock(lock, byLock[lock], len(stalls) > 0)
 			refused, passed = append(refused, of.refused...), append(passed, of.passed...)
 			lost, failing = append(lost, of.lost...), append(failing, of.failing...)
+			unreturned = append(unreturned, of.unreturned...)
 			doubts = append(doubts, of.doubts...)
 			if len(l.Faults)+len(l.Hiccups) > 0 { // else there is nothing that a strict look leaves out
 				strict := l.strictly(byLock[lock])
-				ordinaryBesideWeak = strict.ordinary(ordinaryBesideWeak, byLock[lock], l.Grants[lock])
+				ordinaryBesideWeak = strict.ordinary(ordinaryBesideWeak, byLock[lock], l.Grants[lock],
+					strict.uncleanEnds(byLock[lock]))
 				if of.nothing() && len(stalls) == 0 && len(l.unseen) == unseen {
 					doubts = append(doubts, strict.ofLock(lock, byLock[lock], false).besideWeak()...)
 				}
@@ -129,6 +130,9 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	if len(slow)+len(doubts)+len(l.unseen) == 0 {
 		perhaps, _, _ := l.handOffs(ordinaryBesideWeak)
 		doubts = append(doubts, lockFindings{refused: perhaps}.besideWeak()...)
+		if perhaps, _, _ = l.handOffs(besideErrors); len(perhaps) > 0 {
+			doubts = append(doubts, perhaps[0].Text+", beside errors or releases of unknown outcome of the lock itself")
+		}
 	}
 	var first string // finding of the servers' logs
 	var excused int64
@@ -169,6 +173,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		{slices.Concat(refused, slow), lateWords(len(refused), len(slow))},
 		{passed, counted(passed, "wait was", "waits were") + " passed over in the queue"},
 		{lost, counted(lost, "hold was lost", "holds were lost") + " without a cause"},
+		{unreturned, counted(unreturned, "release", "releases") + " did not return"},
 		{stuck, counted(stuck, "client", "clients") + " without progress after the last heal"},
 	} {
 		if n := len(other.found); n > 0 && v.Count == 0 {
@@ -236,6 +241,17 @@ type LivenessJudge struct {
 	unsure   []string           // doubts from the servers' logs
 	unseen   []evidence.Finding // that a standstill of a driver that declares no pings explains
 	disturbs []spans.Span       // see disturbances
+}
+
+// newJudge returns a judge of all faults and standstills.
+func newJudge(d *evidence.Digest) *LivenessJudge {
+	l := &LivenessJudge{Digest: d, Faults: d.Faults, Hiccups: d.Hiccups, Stop: d.End,
+		Bound: int64(evidence.StallBound(time.Duration(d.LongestTimeout()), d.Facts.Tick)) + d.Slack()}
+	if d.Collect != history.None {
+		l.Stop = d.Collect
+	}
+	l.aftermath = l.aftermaths()
+	return l
 }
 
 // unseenDoubts says what a standstill of a driver that declares no pings explains, by the first finding.

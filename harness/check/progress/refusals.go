@@ -23,9 +23,10 @@ const (
 // refusals finds attempts that were refused as busy on a lock that was provably free, which is a finding, and says
 // where a lock was asked for in vain again and again without proof that it should have been granted.
 //
-// A lock is provably free during an attempt if nothing else of it overlaps the call or the quarter of a second before
-// it: no hold until its release was confirmed, and no other attempt, because two attempts may rightly refuse each
-// other. No fault may be in force, and nothing may be left of faults or of acquisitions that ended otherwise than
+// A lock is provably free during an attempt if nothing else that keeps it away overlaps the call or the quarter of a
+// second before it: no hold until its release was confirmed, and no other attempt, because two attempts may rightly
+// refuse each other. Readers keep no readers away, and others keep no permit away while there are enough for all of
+// them. No fault may be in force, and nothing may be left of faults or of acquisitions that ended otherwise than
 // cleanly.
 //
 // Attempts of several clients may get in each other's way for long, each refused because of one that is about to give
@@ -33,29 +34,32 @@ const (
 // far apart, that is a doubt.
 func (l *LivenessJudge) refusals(lock string, all []*history.Acquisition) (found []evidence.Finding, doubts []string) {
 	unclean := l.uncleanEnds(all)
+	refused := slices.DeleteFunc(slices.Clone(all), func(a *history.Acquisition) bool {
+		return a.Returned == history.None || a.Reason != history.FailBusy
+	})
+	if len(refused) == 0 {
+		return nil, l.inVain(lock, all, unclean)
+	}
 	apart := l.Clocks().Most
-	before := int64(math.MinInt64) // when everything that was called for so far was over
-	left := before                 // until when a driver that stood still unseen may have left a znode of it
-	for i, a := range all {
-		next := int64(math.MaxInt64)
-		if i+1 < len(all) {
-			next = all[i+1].Invoked
+	surely := l.attempts(all, 0, l.gone)
+	perhaps := l.attempts(all, apart, l.gone)
+	stood := l.attempts(all, 0, func(a *history.Acquisition) int64 { // may have left a znode, unseen
+		if a.Granted() {
+			return l.gone(a)
 		}
-		if a.Returned != history.None && a.Reason == history.FailBusy &&
-			a.Permits <= l.FewestPermits(lock, a.Invoked, a.Returned) &&
-			before+settled <= a.Invoked && next > a.Returned && !unclean.Touches(a.Invoked-settled, a.Returned) {
-			if left+settled > a.Invoked {
-				l.unseen = append(l.unseen, l.refusal(a, before))
-			} else if before+settled+apart <= a.Invoked && next > a.Returned+apart {
-				found = append(found, l.refusal(a, before))
-			} else if len(doubts) == 0 {
-				doubts = append(doubts, fmt.Sprintf("%s was refused %s as busy at %s, and it is not known whether it was free "+
-					"then, because the clocks may differ by %s", a.Client, lock, evidence.Seconds(a.Returned), evidence.Millis(apart)))
-			}
-		}
-		before = max(before, l.gone(a))
-		if !a.Granted() {
-			left = max(left, min(l.AwakeAfter(a, l.gone(a)), evidence.Later(l.gone(a), l.Bound)))
+		return min(l.AwakeAfter(a, l.gone(a)), evidence.Later(l.gone(a), l.Bound))
+	})
+	for _, a := range refused {
+		permits := l.FewestPermits(lock, a.Invoked, a.Returned)
+		switch {
+		case a.Permits > permits || unclean.Touches(a.Invoked-settled, a.Returned) || surely.keptAway(a, permits):
+		case stood.keptAway(a, permits):
+			l.unseen = append(l.unseen, l.refusal(a, all))
+		case !perhaps.keptAway(a, permits):
+			found = append(found, l.refusal(a, all))
+		case len(doubts) == 0:
+			doubts = append(doubts, fmt.Sprintf("%s was refused %s as busy at %s, and it is not known whether it was free "+
+				"then, because the clocks may differ by %s", a.Client, lock, evidence.Seconds(a.Returned), evidence.Millis(apart)))
 		}
 	}
 	return found, append(doubts, l.inVain(lock, all, unclean)...)
@@ -78,14 +82,22 @@ func (l *LivenessJudge) gone(a *history.Acquisition) int64 {
 	return math.MaxInt64
 }
 
-func (l *LivenessJudge) refusal(a *history.Acquisition, since int64) evidence.Finding {
-	free := "never been held"
-	if since != math.MinInt64 {
-		free = "been free since " + evidence.Seconds(since)
+func (l *LivenessJudge) refusal(a *history.Acquisition, all []*history.Acquisition) evidence.Finding {
+	since := int64(math.MinInt64)
+	for _, b := range all {
+		if b.Invoked < a.Invoked {
+			since = max(since, l.gone(b))
+		}
+	}
+	free := "it had never been held and no other client asked for it then"
+	switch {
+	case since > a.Invoked:
+		free = freeWords(a)
+	case since != math.MinInt64:
+		free = "it had been free since " + evidence.Seconds(since) + " and no other client asked for it then"
 	}
 	return l.FindingOf(evidence.KindRefused, a, a.Invoked, a.Returned,
-		"%s was refused %s as busy at %s, though it had %s and no other client asked for it then", a.Client, a.Lock,
-		evidence.Seconds(a.Returned), free)
+		"%s was refused %s as busy at %s, though %s", a.Client, a.Lock, evidence.Seconds(a.Returned), free)
 }
 
 // inVain says where a free lock was asked for again and again in vain.
@@ -149,7 +161,7 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 			evidence.Holder(a), evidence.Seconds(lost), a.Lock, evidence.Seconds(a.Returned))
 		stood := l.PerhapsStood(a, a.Returned, lost).Lasts()
 		switch {
-		case spans.List(l.Unconnected[a.Client]).Touches(lost-int64(evidence.HandOff), lost):
+		case spans.List(l.Unconnected[a.Client]).Touches(lost-l.Bound, lost):
 			if len(doubts) == 0 { // as Curator's LeaderLatch gives up at SUSPENDED
 				doubts = []string{f.Text + " but its connection, which its client had said was lost"}
 			}
@@ -165,7 +177,8 @@ func (l *LivenessJudge) lostWithoutCause(all []*history.Acquisition) (found []ev
 }
 
 // ended reports whether the servers had ended a hold for a reason when it was lost: its session had expired, or the
-// znode or session was ended in its client's name, or by servers that contradict themselves.
+// znode or session was ended in its client's name, by somebody who is no client, or by servers that contradict
+// themselves.
 func (l *LivenessJudge) ended(a *history.Acquisition, lost int64) bool {
 	at, end := l.Digest.EndAtServers(a)
 	if end == nil || at-2*l.Transactions.Clock.Err > lost+l.BackAt() {
@@ -173,5 +186,6 @@ func (l *LivenessJudge) ended(a *history.Acquisition, lost int64) bool {
 	}
 	s := l.Transactions.History.Sessions[end.By]
 	x := l.Digest.Ended(a, "", end)
-	return end.Cause == txnlog.CloseSession && s != nil && s.Expired || x.Explained() || x.Unsure()
+	return end.Cause == txnlog.CloseSession && s != nil && s.Expired || x.Explained() || x.Unsure() ||
+		len(l.ClientsOf[history.SessionID(end.By)]) == 0
 }

@@ -29,7 +29,10 @@ func (c change) back() change {
 
 // A role is what an acquisition means for a stall of its lock: how many of the waiting it is, and how many of those
 // that keep the lock from being granted, while it waits and while it holds.
-type role struct{ waits, busyWaiting, busyHolding int }
+type role struct {
+	waits, busyWaiting, busyHolding int
+	yields                          spans.List // when it waits, it is one of the busy instead
+}
 
 // A demand is what a stall of a lock is.
 type demand struct {
@@ -38,6 +41,7 @@ type demand struct {
 	blocks []spans.Span
 	deaf   func(*history.Acquisition) spans.List // does not count meanwhile
 	kept   func(*history.Acquisition) int64      // until when a grant keeps the lock from others
+	bound  int64                                 // how long a stall lasts at least
 	// across says that a block stops the time of a stall and does not begin it anew. What a block left takes time too,
 	// so that twice the time is demanded then.
 	across bool
@@ -45,7 +49,34 @@ type demand struct {
 
 // usual demands that a lock is granted which only one client can have.
 func (l *LivenessJudge) usual(all []*history.Acquisition) demand {
-	return demand{as: l.alone, blocks: l.blocks(all, false), deaf: l.deaf, kept: l.keptUntil}
+	return demand{as: l.alone, blocks: l.blocks(all, false), deaf: l.deaf, kept: l.keptUntil, bound: l.boundOf(all)}
+}
+
+// boundOf is how long a lock with these acquisitions may stay free, by the longest timeout of their clients' sessions:
+// no other session has a znode of it. It is that of all locks where clients take several together, or where it is not
+// known which sessions a client had.
+func (l *LivenessJudge) boundOf(all []*history.Acquisition) int64 {
+	longest := int64(l.Facts.SessionTimeout)
+	seen := map[string]bool{}
+	for _, a := range all {
+		if l.several[a] {
+			return l.Bound
+		}
+		if a.Session != 0 {
+			longest = max(longest, l.Timeout(a.Session))
+		}
+		if seen[a.Client] {
+			continue
+		}
+		seen[a.Client] = true
+		if len(l.Connections[a.Client]) == 0 {
+			return l.Bound
+		}
+		for _, c := range l.Connections[a.Client] {
+			longest = max(longest, l.Timeout(c.Session))
+		}
+	}
+	return l.Bound - l.LongestTimeout() + longest
 }
 
 // Stalls finds where lock was free, wanted and not granted.
@@ -83,12 +114,37 @@ func (l *LivenessJudge) withoutStandstills(
 	return stalls
 }
 
-// alone is the role of an acquisition of a lock that only one client can have.
+// alone is the role of an acquisition of a lock that only one client can have. One of several locks waits for all of
+// them, so it proves nothing while others have or want any.
 func (l *LivenessJudge) alone(a *history.Acquisition) role {
-	if l.several[a] || l.excessive(a) {
+	from, until := l.Waited(a)
+	switch {
+	case l.excessive(a), l.several[a] && until-from <= l.Bound:
 		return role{busyWaiting: 1, busyHolding: 1}
+	case l.several[a]:
+		return role{waits: 1, busyHolding: 1, yields: l.contested(a)}
 	}
 	return role{waits: 1, busyHolding: 1}
+}
+
+// contested are the times in which others had or wanted any of the locks that a is to have together, or may have left
+// something of them. Only in the others does nobody else account for its wait.
+func (l *LivenessJudge) contested(a *history.Acquisition) spans.List {
+	together := map[string]bool{}
+	for i := range l.Acquisitions {
+		if b := &l.Acquisitions[i]; b.Client == a.Client && b.N == a.N {
+			together[b.Lock] = true
+		}
+	}
+	var all []spans.Span
+	for i := range l.Acquisitions {
+		b := &l.Acquisitions[i]
+		if !together[b.Lock] || b.Client == a.Client && b.N == a.N {
+			continue
+		}
+		all = append(all, spans.Span{From: b.Invoked, Until: evidence.Later(l.gone(b), l.Bound)})
+	}
+	return spans.Merged(all)
 }
 
 // excessive reports whether a asks for more permits than there were at some time. Others may rightly wait behind it.
@@ -112,14 +168,17 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 	usual := l.usual(all)
 	strictly, across := usual, usual
 	strictly.blocks, strictly.deaf = l.blocks(all, true), l.silenced
+	silencing := func(f *evidence.Fault) bool {
+		return f.Stops() || !f.Passes(l.LongestTimeout()) && !f.Nature.SparesSessions && !f.Nature.DeletesZnodes
+	}
 	strictly.kept = func(a *history.Acquisition) int64 {
 		switch {
 		case l.Unreleased(a):
 			return a.Returned // for how long it was held is not known
 		case a.Lost != history.None: // its client need not have kept it for longer
-			return min(l.keptUntil(a), evidence.Later(a.Lost, l.Bound))
+			return min(l.keptUntil(a), l.silencedOut(a, silencing), evidence.Later(a.Lost, l.Bound))
 		}
-		return l.keptUntil(a)
+		return min(l.keptUntil(a), l.silencedOut(a, silencing))
 	}
 	doubt("beside faults, standstills, lost connections or lost holds that need not have kept it from them", strictly)
 	if across.across = true; len(doubts) == 0 {
@@ -183,7 +242,7 @@ func (l *LivenessJudge) stallDoubts(lock string, all []*history.Acquisition) (do
 
 // stallsOf finds where a lock stalled, as d has it.
 func (l *LivenessJudge) stallsOf(lock string, all []*history.Acquisition, d demand) []evidence.Finding {
-	gaps := l.gaps(lock, all)
+	gaps := l.gaps(lock, all, d.bound)
 	if len(gaps) == 0 {
 		return nil
 	}
@@ -209,7 +268,10 @@ func (l *LivenessJudge) stallsOf(lock string, all []*history.Acquisition, d dema
 		r := d.as(a)
 		from, until := l.Waited(a)
 		span(from, until, change{waiting: r.waits, busy: r.busyWaiting})
-		for part := range d.deaf(a).Cut(from, until) {
+		for part := range r.yields.Cut(from, until) {
+			span(part.From, part.Until, change{busy: 1})
+		}
+		for part := range spans.Merged(slices.Concat(d.deaf(a), r.yields)).Cut(from, until) {
 			span(part.From, part.Until, change{waiting: -r.waits})
 		}
 		if a.Granted() {
@@ -224,7 +286,7 @@ func (l *LivenessJudge) stallsOf(lock string, all []*history.Acquisition, d dema
 	var found []evidence.Finding
 	var waiting, busy, blocked int
 	var began, waited, last int64 // of the stall that may be building up
-	demanded := l.Bound
+	demanded := d.bound
 	if d.across {
 		demanded *= 2
 	}
@@ -255,7 +317,7 @@ func (l *LivenessJudge) stallsOf(lock string, all []*history.Acquisition, d dema
 // until it calls release, however late: nobody may follow it while its requests may be on their way. But nobody keeps
 // it for longer than the servers' transactions tell.
 func (l *LivenessJudge) keptUntil(a *history.Acquisition) int64 {
-	until := min(l.BelievedUntil(a), l.stoppedOut(a))
+	until := min(l.BelievedUntil(a), l.silencedOut(a, (*evidence.Fault).Stops))
 	if a.Lost != history.None && a.ReleaseInvoked != history.None {
 		until = max(until, a.ReleaseInvoked)
 	}
@@ -265,15 +327,16 @@ func (l *LivenessJudge) keptUntil(a *history.Acquisition) int64 {
 	return until
 }
 
-// stoppedOut is when a's session must have expired while a fault kept its process from doing anything, so that others
-// are owed the lock though its client goes on believing; [math.MaxInt64] if there is no such fault, or if the servers
-// may not have been able to expire it.
-func (l *LivenessJudge) stoppedOut(a *history.Acquisition) int64 {
+// silencedOut is when a's session must have expired while a fault that silences its process was in force, so that
+// others are owed the lock though its client goes on believing; [math.MaxInt64] if there is no such fault, or if the
+// servers may not have been able to expire it. A process that is stopped is certainly silent; one that is cut off may
+// have got through, so that what follows from that is a doubt.
+func (l *LivenessJudge) silencedOut(a *history.Acquisition, silences func(*evidence.Fault) bool) int64 {
 	for _, f := range l.Faults {
 		from, until := f.Effect()
 		from = max(from, f.Verified, a.Returned)
 		by := evidence.Later(from, l.Bound)
-		if f.Certain() && f.Stops() && f.Hits(a.Process) && l.OnlyClients(f) && until > by &&
+		if f.Certain() && silences(f) && f.Hits(a.Process) && l.OnlyClients(f) && until > by &&
 			!slices.ContainsFunc(l.Faults, func(g *evidence.Fault) bool {
 				began, over := l.InForce(g)
 				return g.Possible() && !l.OnlyClients(g) && began <= by && over >= from
@@ -287,19 +350,19 @@ func (l *LivenessJudge) stoppedOut(a *history.Acquisition) int64 {
 // gaps are the times that are long enough for a stall and in which a lock was not granted: from its first call to its
 // first grant, from one grant to the next, and from the last one on. Nothing outside of them can make a stall. There
 // are few, though a lock may be granted a million times.
-func (l *LivenessJudge) gaps(lock string, all []*history.Acquisition) spans.List {
+func (l *LivenessJudge) gaps(lock string, all []*history.Acquisition, bound int64) spans.List {
 	var gaps spans.List
 	last := l.Stop
 	for _, a := range all {
 		last = min(last, a.Invoked)
 	}
 	for _, a := range l.Grants[lock] {
-		if a.Returned-last > l.Bound {
+		if a.Returned-last > bound {
 			gaps = append(gaps, spans.Span{From: last, Until: a.Returned})
 		}
 		last = a.Returned
 	}
-	if l.Stop-last > l.Bound {
+	if l.Stop-last > bound {
 		gaps = append(gaps, spans.Span{From: last, Until: math.MaxInt64})
 	}
 	return gaps

@@ -29,14 +29,14 @@ func (l *LivenessJudge) strictly(all []*history.Acquisition) *LivenessJudge {
 
 // lockFindings are what is found of one lock beside stalls.
 type lockFindings struct {
-	refused, passed, lost, failing []evidence.Finding
-	doubts                         []string
+	refused, passed, lost, failing, unreturned []evidence.Finding
+	doubts                                     []string
 }
 
 // ofLock judges a lock beside its stalls. One that stalls is not asked whether it could be had otherwise.
 func (l *LivenessJudge) ofLock(lock string, all []*history.Acquisition, stalls bool) (of lockFindings) {
 	of.refused, of.doubts = l.refusals(lock, all)
-	of.passed = l.passedOver(lock, all)
+	of.passed, of.unreturned = l.passedOver(lock, all), l.unreturned(all)
 	of.doubts = append(of.doubts, l.passedAgain(lock, all)...)
 	losses, unsure := l.lostWithoutCause(all)
 	if of.lost = losses; stalls {
@@ -59,7 +59,7 @@ func (l *LivenessJudge) ofLock(lock string, all []*history.Acquisition, stalls b
 }
 
 func (of lockFindings) nothing() bool {
-	return len(of.refused)+len(of.passed)+len(of.lost)+len(of.failing)+len(of.doubts) == 0
+	return len(of.refused)+len(of.passed)+len(of.lost)+len(of.failing)+len(of.unreturned)+len(of.doubts) == 0
 }
 
 // besideWeak turns what a strict look finds into doubts.

@@ -16,6 +16,7 @@ import (
 
 	"locklab/chaos"
 	"locklab/harness/check"
+	"locklab/harness/check/counters"
 	"locklab/harness/scenario"
 	"locklab/recipes/broken"
 	"locklab/reports/chart"
