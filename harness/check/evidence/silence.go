@@ -98,7 +98,7 @@ func (d *Digest) findExpiryCause(a *history.Acquisition, end *nodes.End) Explana
 	return Unexplained(nil, "neither a fault nor a hiccup explains why session %s expired", a.Session)
 }
 
-// overdue reports whether silences without a gap lasted for so long before a session expired at an instant that it would
+// overdue reports whether silences without a gap lasted so long before a session expired at an instant that it would
 // have expired earlier, had it not been heard of meanwhile. A leader that is new, or that stood still, may come to
 // expire it late.
 func (d *Digest) overdue(chain []silence, heard, at, timeout int64) bool {
