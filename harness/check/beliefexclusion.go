@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -164,30 +163,6 @@ func excessText(older, newer *effect.Hold, taken, limit int64) string {
 		lead += fmt.Sprintf(", and %s believed that it held %d", evidence.Holder(newer.By), newer.By.Permits)
 	}
 	return fmt.Sprintf("%s: %d were taken of %d", lead, taken, limit)
-}
-
-// mixed reports whether different clients had permits and other holds at once. Both are sorted by from.
-func mixed(holds, permits []effect.Hold) bool {
-	if len(holds) == 0 || len(permits) == 0 {
-		return false
-	}
-	all := slices.Concat(holds, permits)
-	slices.SortStableFunc(all, func(a, b effect.Hold) int { return cmp.Compare(a.From, b.From) })
-	isPermit := func(h effect.Hold) bool { return h.By.Mode == history.ModePermit }
-	var open []effect.Hold
-	for _, h := range all {
-		open = slices.DeleteFunc(open, func(o effect.Hold) bool { return o.Until <= h.From })
-		if h.Until <= h.From {
-			continue
-		}
-		if slices.ContainsFunc(open, func(o effect.Hold) bool {
-			return o.By.Client != h.By.Client && isPermit(o) != isPermit(h)
-		}) {
-			return true
-		}
-		open = append(open, h)
-	}
-	return false
 }
 
 // excessUnseen notes more permits than there are, which may be no excess: a driver that declares no pings may have

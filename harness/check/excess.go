@@ -152,3 +152,27 @@ func (b byUntil) within(limit, taken int64) int64 {
 	}
 	return ends[len(ends)-1].Until // not reached, because without holds nothing is taken
 }
+
+// mixed reports whether different clients had permits and other holds at once. Both are sorted by from.
+func mixed(holds, permits []effect.Hold) bool {
+	if len(holds) == 0 || len(permits) == 0 {
+		return false
+	}
+	all := slices.Concat(holds, permits)
+	slices.SortStableFunc(all, func(a, b effect.Hold) int { return cmp.Compare(a.From, b.From) })
+	isPermit := func(h effect.Hold) bool { return h.By.Mode == history.ModePermit }
+	var open []effect.Hold
+	for _, h := range all {
+		open = slices.DeleteFunc(open, func(o effect.Hold) bool { return o.Until <= h.From })
+		if h.Until <= h.From {
+			continue
+		}
+		if slices.ContainsFunc(open, func(o effect.Hold) bool {
+			return o.By.Client != h.By.Client && isPermit(o) != isPermit(h)
+		}) {
+			return true
+		}
+		open = append(open, h)
+	}
+	return false
+}

@@ -405,8 +405,8 @@ func TestStallsAgainstOracle(t *testing.T) {
 			Bound:  rapid.Int64Range(0, 12).Draw(t, "bound"),
 			Stop:   40,
 		}
-		l.Grants = map[string][]*history.Acquisition{"l1": slices.DeleteFunc(slices.Clone(grants),
-			func(a *history.Acquisition) bool { return !a.Granted() })}
+		l.Locks = []evidence.LockGrants{{Lock: "l1", Grants: slices.DeleteFunc(slices.Clone(grants),
+			func(a *history.Acquisition) bool { return !a.Granted() })}}
 		if rapid.Bool().Draw(t, "fault") {
 			from := rapid.Int64Range(0, 40).Draw(t, "injected")
 			l.Faults = []*evidence.Fault{{FaultTimes: history.FaultTimes{Requested: history.None, Injected: from, Healed: from,

@@ -9,6 +9,7 @@ import (
 
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/progress"
 	"locklab/harness/history"
 )
 
@@ -68,7 +69,7 @@ func resolutions(d *evidence.Digest) []Resolution {
 		}
 		next[by] = a.Invoked
 		switch {
-		case a.Unknown() || evidence.FailedByItself(a) && len(tried) > 0:
+		case a.Unknown() || progress.FailedByItself(a) && len(tried) > 0:
 			if r, ok := resolveAcquire(d, a, tried, until); ok {
 				all = append(all, r)
 			}
@@ -94,7 +95,7 @@ type attempted struct {
 func attempts(d *evidence.Digest) map[attempted][]string {
 	all := map[attempted][]string{}
 	for i := range d.Acquisitions {
-		if a := &d.Acquisitions[i]; a.Unknown() || evidence.FailedByItself(a) {
+		if a := &d.Acquisitions[i]; a.Unknown() || progress.FailedByItself(a) {
 			all[attempted{a.Client, a.Lock, a.N}] = nil
 		}
 	}

@@ -355,20 +355,16 @@ func goneBy(d *evidence.Digest) func(e *history.Event) bool {
 // successor is the first to whom the lock had gone on from a before an access of a's, nil if it is not known that it
 // had: another client was granted it later, which is impossible while a has it, and had returned.
 func successor(d *evidence.Digest, a *history.Acquisition, e *history.Event) *history.Acquisition {
-	for _, l := range d.Locks {
-		if l.Lock != a.Lock {
-			continue
+	grants := d.GrantsOf(a.Lock)
+	after, _ := slices.BinarySearchFunc(grants, a.Returned+1, func(b *history.Acquisition, at int64) int {
+		return cmp.Compare(b.Returned, at)
+	})
+	for _, b := range grants[after:] {
+		if b.Returned >= e.At {
+			break
 		}
-		after, _ := slices.BinarySearchFunc(l.Grants, a.Returned+1, func(b *history.Acquisition, at int64) int {
-			return cmp.Compare(b.Returned, at)
-		})
-		for _, b := range l.Grants[after:] {
-			if b.Returned >= e.At {
-				break
-			}
-			if b.Client != a.Client && b.Returned+d.Apart(a.Process, b.Process) < e.At && replaces(d, b, a) {
-				return b
-			}
+		if b.Client != a.Client && b.Returned+d.Apart(a.Process, b.Process) < e.At && replaces(d, b, a) {
+			return b
 		}
 	}
 	return nil
@@ -392,10 +388,9 @@ func outnumbers(d *evidence.Digest, b, a *history.Acquisition) bool {
 		return false
 	}
 	taken, most := a.Permits+b.Permits, d.MostPermits(a.Lock, b.Invoked, b.Returned)
-	for i := range d.Acquisitions {
-		o := &d.Acquisitions[i]
+	for _, o := range d.GrantsOf(a.Lock) {
 		off := d.Apart(o.Process, b.Process)
-		if !o.Granted() || o.Lock != a.Lock || o.Mode != a.Mode || o == a || o.Returned+off > b.Invoked ||
+		if o.Mode != a.Mode || o == a || o.Returned+off > b.Invoked ||
 			d.BelievedUntil(o)-off < b.Returned {
 			continue
 		}

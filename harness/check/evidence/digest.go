@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/harness/check/memo"
+	"locklab/harness/check/service"
 	"locklab/harness/check/spans"
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
@@ -56,7 +57,8 @@ type Digest struct {
 	idles        memo.Once[map[string]spans.List]                        // by driver; see idle
 	bound        memo.Once[*clockBound]                                  // see [Digest.Clocks]
 	lastUses     memo.Once[map[*history.Acquisition]int64]               // see usedAtOnce
-	unserved     memo.Once[[]spans.Span]                                 // see [Digest.Unserved]
+	looked       memo.Once[[]service.Unserved]                           // see [Digest.Unserveds]
+	unserved     memo.Map[bool, []spans.Span]                            // see [Digest.Unserved]
 	serversStood memo.Once[[]standstill]                                 // see standstillsOfServers
 	skewed       memo.Once[[]skew]                                       // see skews
 	together     memo.Once[map[*history.Acquisition]bool]                // see TakenTogether
@@ -73,6 +75,17 @@ type Digest struct {
 	Whole bool // it came to its planned end and recorded that
 	// EndedUnserved says that the run ended itself because servers that were up did not serve.
 	EndedUnserved bool
+}
+
+// GrantsOf returns the grants of a lock in the order in which acquire returned.
+func (d *Digest) GrantsOf(lock string) []*history.Acquisition {
+	i, found := slices.BinarySearchFunc(d.Locks, lock, func(l LockGrants, lock string) int {
+		return cmp.Compare(l.Lock, lock)
+	})
+	if !found {
+		return nil
+	}
+	return d.Locks[i].Grants
 }
 
 // LockGrants are the grants of one lock in the order in which acquire returned.

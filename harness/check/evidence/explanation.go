@@ -369,29 +369,6 @@ func (f *Fault) did(path string) bool {
 	})
 }
 
-// ZxidWords renders the numbers of transactions, each of them once.
-func ZxidWords(all []int64) []string {
-	var words []string
-	for _, z := range all {
-		if w := Zxid(z); z != 0 && !slices.Contains(words, w) {
-			words = append(words, w)
-		}
-	}
-	return words
-}
-
-// EndedCleanly reports whether the hold of a granted acquisition ended with a release that succeeded.
-func EndedCleanly(a *history.Acquisition) bool {
-	return a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK && a.Lost == history.None &&
-		a.Died == history.None
-}
-
-// FailedByItself reports whether an acquire failed for another reason than that its client did not want to wait any
-// longer.
-func FailedByItself(a *history.Acquisition) bool {
-	return a.Returned != history.None && a.Outcome == history.Fail && !a.Reason.ByWorkload()
-}
-
 // feltBy reports whether a fault may have been in force between two instants for one of some processes. A fault of
 // servers that lets heartbeats through is felt by those that the process was connected to, and if it is of the leader.
 func (d *Digest) feltBy(f *Fault, from, until int64, processes []string) bool {

@@ -1,9 +1,7 @@
 package evidence
 
 import (
-	"slices"
 	"sort"
-	"strings"
 
 	"locklab/ensembles/txnlog/nodes"
 	"locklab/harness/history"
@@ -13,16 +11,10 @@ import (
 // or too many of its permits, from before a was called for until then: they had been told of their grants, their
 // sessions lived on, and they released what they had. It returns nil if that is not known.
 func (d *Digest) neverGranted(a *history.Acquisition, end *nodes.End) *Explanation {
-	i, found := slices.BinarySearchFunc(d.Locks, a.Lock, func(l LockGrants, lock string) int {
-		return strings.Compare(l.Lock, lock)
-	})
-	if !found {
-		return nil
-	}
 	c := d.Transactions.Clock
 	over := c.At(end.Time) + c.Err + d.Slack()
 	taken, most := a.Permits, d.MostPermits(a.Lock, a.Invoked, over)
-	for _, h := range d.Locks[i].Grants {
+	for _, h := range d.GrantsOf(a.Lock) {
 		if h.Returned+d.Slack() > a.Invoked {
 			break
 		}
@@ -137,4 +129,10 @@ func (d *Digest) TakenTogether() map[*history.Acquisition]bool {
 		}
 		return several
 	})
+}
+
+// EndedCleanly reports whether the hold of a granted acquisition ended with a release that succeeded.
+func EndedCleanly(a *history.Acquisition) bool {
+	return a.ReleaseReturned != history.None && a.ReleaseOutcome == history.OK && a.Lost == history.None &&
+		a.Died == history.None
 }

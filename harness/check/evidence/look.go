@@ -9,8 +9,10 @@ import (
 	"locklab/harness/history"
 )
 
-// Unserveds returns the times in which servers did not serve, by the looks at them.
-func (d *Digest) Unserveds() []service.Unserved { return service.Unserveds(d.Events.Looks(), d.apart) }
+// Unserveds returns the times in which servers did not serve, by the looks at them. Checks must not change them.
+func (d *Digest) Unserveds() []service.Unserved {
+	return d.looked.Of(func() []service.Unserved { return service.Unserveds(d.Events.Looks(), d.apart) })
+}
 
 // apart reports whether servers that lacked service at two looks, one after the other, may have served in between:
 // somebody was granted or released a lock for which he had asked meanwhile, or the leader that there was not prepared a
@@ -33,16 +35,16 @@ func (d *Digest) apart(lack history.Lack, from, until int64) bool {
 		return true
 	}
 	t := d.Transactions
-	return t.Whole() && service.LastBefore(t.History, t.Clock.At, until-t.Clock.Err-1) >
-		from+t.Clock.Err
+	return t.Whole() && service.LastBefore(t.History, t.Clock.At, until-t.Clock.Err-1) > from+t.Clock.Err
 }
 
 // Unserved are the times in which servers that were up may not have served, each from the last time that they served a
 // client, and those in which all servers of an ensemble elsewhere kept writes of the harness waiting. Nothing is
-// demanded of a lock then. They are found once for all checks, which must not change them.
-func (d *Digest) Unserved() []spans.Span {
-	return d.unserved.Of(func() []spans.Span {
-		return d.UnservedFor(func(string) bool { return true }, false)
+// demanded of a lock then. Those for certain are shorter, see [Digest.UnservedFor]. They are found once for all checks,
+// which must not change them.
+func (d *Digest) Unserved(certain bool) []spans.Span {
+	return d.unserved.Of(certain, func() []spans.Span {
+		return d.UnservedFor(func(string) bool { return true }, certain)
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"locklab/ensembles/txnlog/nodes"
-	"locklab/harness/check/service"
 	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
@@ -116,13 +115,8 @@ func (d *Digest) overdue(chain []silence, heard, at, timeout int64) bool {
 		from, until := f.Effect()
 		return f.Possible() && from <= at && until >= since && (f.StrikesLeader() || len(f.Targets) == 0)
 	}
-	clock := d.Transactions.Clock
-	led := func(e service.Epoch) bool {
-		began := clock.At(e.First.Time)
-		return began >= since-clock.Err && began <= at+clock.Err
-	}
-	return !slices.ContainsFunc(d.Faults, late) && !slices.ContainsFunc(d.Transactions.epochs, led) &&
-		!slices.ContainsFunc(d.Unserved(), func(u spans.Span) bool { return u.From <= at && u.Until >= since })
+	return !slices.ContainsFunc(d.Faults, late) && d.newLeader(since, at) == history.None &&
+		!slices.ContainsFunc(d.Unserved(false), func(u spans.Span) bool { return u.From <= at && u.Until >= since })
 }
 
 // silences returns what can have silenced a's session before it expired at an instant, where its last known contact was
@@ -356,18 +350,23 @@ func (d *Digest) leaderless(f *Fault, at, timeout int64) (next int64, led bool) 
 		return history.None, f.silencesLeader()
 	}
 	from, _ := f.Effect()
-	next = history.None
-	for i, epoch := range d.Transactions.epochs {
-		e, off := d.Transactions.Clock.At(epoch.First.Time), d.Transactions.Clock.Err
-		if i > 0 && e >= from-off && e <= at+off {
-			next = e
-		}
-	}
-	if next == history.None {
+	if next = d.newLeader(from, at); next == history.None {
 		return next, f.silencesLeader()
 	}
 	server := slices.ContainsFunc(f.Targets, func(h string) bool { return slices.Contains(d.Transactions.Ensemble, h) })
 	return next, (server || f.silencesLeader()) && at-next <= timeout+2*int64(d.Facts.Tick)+int64(HandOff)+d.Slack()
+}
+
+// newLeader is when the last of the leaders that followed another came between two instants, by the servers' logs;
+// [history.None] if none did.
+func (d *Digest) newLeader(from, until int64) int64 {
+	came, clock := history.None, d.Transactions.Clock
+	for i, e := range d.Transactions.epochs {
+		if at := clock.At(e.First.Time); i > 0 && at >= from-clock.Err && at <= until+clock.Err {
+			came = at
+		}
+	}
+	return came
 }
 
 const (

@@ -3,6 +3,7 @@ package evidence
 import (
 	"fmt"
 	"reflect"
+	"slices"
 
 	"locklab/harness/history"
 )
@@ -181,4 +182,15 @@ func (h *Harm) Add(other *Harm) {
 	h.StaleAccepted += other.StaleAccepted
 	h.LostUpdates += other.LostUpdates
 	h.Unsure += other.Unsure
+}
+
+// ZxidWords renders the numbers of transactions, each of them once.
+func ZxidWords(all []int64) []string {
+	var words []string
+	for _, z := range all {
+		if w := Zxid(z); z != 0 && !slices.Contains(words, w) {
+			words = append(words, w)
+		}
+	}
+	return words
 }

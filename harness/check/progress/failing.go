@@ -38,9 +38,9 @@ func (l *LivenessJudge) failing(lock string, all []*history.Acquisition) (found 
 	slices.SortFunc(tries, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
 	several := slices.ContainsFunc(all, func(a *history.Acquisition) bool { return l.several[a] })
 	var elsewhere []*history.Acquisition
-	for name, grants := range l.Grants {
-		if name != lock && several {
-			elsewhere = append(elsewhere, grants...)
+	for _, of := range l.Locks {
+		if of.Lock != lock && several {
+			elsewhere = append(elsewhere, of.Grants...)
 		}
 	}
 	busy := l.occupancyOf(all, elsewhere, func(a *history.Acquisition) int64 {
@@ -210,4 +210,10 @@ func (l *LivenessJudge) neverGranted() (doubts []string) {
 		said += fmt.Sprintf(" (and those of %s)", evidence.Count(n, "other", "others"))
 	}
 	return []string{said}
+}
+
+// FailedByItself reports whether an acquire failed for another reason than that its client did not want to wait any
+// longer.
+func FailedByItself(a *history.Acquisition) bool {
+	return a.Returned != history.None && a.Outcome == history.Fail && !a.Reason.ByWorkload()
 }

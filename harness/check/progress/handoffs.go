@@ -141,7 +141,7 @@ func (l *LivenessJudge) uncleanBeside(all []*history.Acquisition) (unclean, besi
 			began = a.Died
 		case a.Lost != history.None:
 			began = a.Lost
-		case a.Unknown() || evidence.FailedByItself(a):
+		case a.Unknown() || FailedByItself(a):
 			began, itself = a.Returned, calm(a, a.Invoked, a.Returned)
 		case a.Granted() && a.ReleaseInvoked != history.None && !evidence.EndedCleanly(a):
 			began, itself = a.ReleaseInvoked, calm(a, a.ReleaseInvoked, history.Earliest(l.Stop, a.ReleaseReturned))
@@ -381,7 +381,7 @@ func (l *LivenessJudge) afterHeal(lock string, all []*history.Acquisition, heal 
 
 // downgraded reports whether a is a read that its client asked for while it held the lock to write.
 func (l *LivenessJudge) downgraded(a *history.Acquisition) bool {
-	return a.Mode == history.ModeRead && slices.ContainsFunc(l.Grants[a.Lock], func(b *history.Acquisition) bool {
+	return a.Mode == history.ModeRead && slices.ContainsFunc(l.GrantsOf(a.Lock), func(b *history.Acquisition) bool {
 		return b.Client == a.Client && b.Mode != history.ModeRead && b.Returned <= a.Invoked &&
 			l.BelievedUntil(b) >= a.Invoked
 	})

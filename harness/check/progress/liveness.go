@@ -74,10 +74,6 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 	v := evidence.Verdict{}
 	var censored int64
 	var ordinary, besideErrors, ordinaryBesideWeak []handedOver
-	l.Grants = map[string][]*history.Acquisition{}
-	for _, of := range d.Locks {
-		l.Grants[of.Lock] = of.Grants
-	}
 	var refused, failing, passed, lost, unreturned []evidence.Finding
 	for _, lock := range evidence.SortedKeys(byLock) {
 		seeming := l.Stalls(lock, byLock[lock])
@@ -87,9 +83,9 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 		}
 		if d.Whole { // else a holder may only be missing from the record
 			unclean, beside := l.uncleanBeside(byLock[lock])
-			ordinary = l.ordinary(ordinary, byLock[lock], l.Grants[lock], unclean)
+			ordinary = l.ordinary(ordinary, byLock[lock], l.GrantsOf(lock), unclean)
 			if !slices.Equal(unclean, beside) {
-				besideErrors = l.ordinary(besideErrors, byLock[lock], l.Grants[lock], beside)
+				besideErrors = l.ordinary(besideErrors, byLock[lock], l.GrantsOf(lock), beside)
 			}
 			unseen := len(l.unseen)
 			of := l.ofLock(lock, byLock[lock], len(stalls) > 0)
@@ -99,7 +95,7 @@ func judgeLiveness(d *evidence.Digest, _ *evidence.Safety) evidence.Verdict {
 			doubts = append(doubts, of.doubts...)
 			if len(l.Faults)+len(l.Hiccups) > 0 { // else there is nothing that a strict look leaves out
 				strict := l.strictly(byLock[lock])
-				ordinaryBesideWeak = strict.ordinary(ordinaryBesideWeak, byLock[lock], l.Grants[lock],
+				ordinaryBesideWeak = strict.ordinary(ordinaryBesideWeak, byLock[lock], l.GrantsOf(lock),
 					strict.uncleanEnds(byLock[lock]))
 				if of.nothing() && len(stalls) == 0 && len(l.unseen) == unseen {
 					doubts = append(doubts, strict.ofLock(lock, byLock[lock], false).besideWeak()...)
@@ -236,7 +232,6 @@ type LivenessJudge struct {
 	Bound, Stop int64
 	several     map[*history.Acquisition]bool // those that take several locks at once
 	aftermath   []spans.Span                  // see [LivenessJudge.aftermaths]
-	Grants      map[string][]*history.Acquisition
 
 	unsure   []string           // doubts from the servers' logs
 	unseen   []evidence.Finding // that a standstill of a driver that declares no pings explains

@@ -81,7 +81,7 @@ func (l *LivenessJudge) passing(lock string, a *history.Acquisition, from, until
 	if a.Returned != history.None && !a.Granted() {
 		until -= OneSecond // it may have left the queue before its client was told so
 	}
-	grants := l.Grants[lock] // in the order of their returns
+	grants := l.GrantsOf(lock) // in the order of their returns
 	after, _ := slices.BinarySearchFunc(grants, from, func(b *history.Acquisition, from int64) int {
 		return cmp.Compare(b.Returned, from)
 	})

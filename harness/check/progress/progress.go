@@ -67,7 +67,7 @@ func (l *LivenessJudge) progress(heal int64) (stuck []evidence.Finding, doubts [
 	switch {
 	case len(late) == 0:
 		return nil, nil
-	case slices.ContainsFunc(l.Unserved(), func(s spans.Span) bool { return s.Until > heal }):
+	case slices.ContainsFunc(l.Unserved(false), func(s spans.Span) bool { return s.Until > heal }):
 		return nil, []string{withoutLock(late) + " " + during + ", but there were servers that did not serve"}
 	case until-heal <= l.Bound:
 		return nil, []string{fmt.Sprintf("%s %s, which is too short to tell: a stall takes %s", withoutLock(late), during,

@@ -356,7 +356,7 @@ func (l *LivenessJudge) gaps(lock string, all []*history.Acquisition, bound int6
 	for _, a := range all {
 		last = min(last, a.Invoked)
 	}
-	for _, a := range l.Grants[lock] {
+	for _, a := range l.GrantsOf(lock) {
 		if a.Returned-last > bound {
 			gaps = append(gaps, spans.Span{From: last, Until: a.Returned})
 		}

@@ -96,7 +96,6 @@ func (l *LivenessJudge) disturbed(a *history.Acquisition, from, until int64) boo
 	stood := func(e *history.Event) bool {
 		return int64(e.Hiccup()) >= third && e.At-int64(e.Hiccup()) <= until && e.At >= from
 	}
-	unserved := l.UnservedFor(func(string) bool { return true }, true)
 	return slices.ContainsFunc(l.Faults, struck) || slices.ContainsFunc(l.Hiccups[a.Process], stood) ||
-		slices.ContainsFunc(unserved, func(s spans.Span) bool { return s.From <= until && s.Until >= from })
+		slices.ContainsFunc(l.Unserved(true), func(s spans.Span) bool { return s.From <= until && s.Until >= from })
 }
