@@ -70,17 +70,19 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	t.Run("holders that die", func(t *testing.T) {
 		out := runOn(t, stage, with("clients: 4", "duration: 5s", "hold: 1ms", "die-share: 0.02"))
 		wantVerdict(t, out, evidence.Pass)
-		deaths, sessions := 0, map[history.SessionID]bool{}
+		deaths, cut, sessions := 0, 0, map[history.SessionID]bool{}
 		for _, e := range readHistory(t, out.Dir) {
 			switch {
 			case e.Op == history.OpRelease && e.Kind == history.Info:
 				deaths++
+			case e.Op == history.OpDisconnected:
+				cut++
 			case e.Op == history.OpConnected && strings.HasPrefix(e.Client, "c"):
 				sessions[e.Session] = true
 			}
 		}
-		if deaths == 0 || len(sessions) <= 4 || len(sessions) > 4+deaths {
-			t.Errorf("%d deaths, and %d sessions of 4 clients", deaths, len(sessions))
+		if deaths == 0 || cut < deaths || len(sessions) <= 4 || len(sessions) > 4+deaths {
+			t.Errorf("%d deaths, %d connections lost, and %d sessions of 4 clients", deaths, cut, len(sessions))
 		}
 	})
 	t.Run("semaphore", func(t *testing.T) {

@@ -196,12 +196,20 @@ func (c *client) end(l limits, h *claims.Hold) {
 		release(l.use, h)
 		return
 	}
-	c.link.die()
+	c.die()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel() // nothing can reach the servers
 	h.Release(ctx)
 	_ = c.source.Close(ctx)
 	c.source = nil
+}
+
+// die cuts the client's session off from the servers for good. It records that, because nothing of a dead session is
+// recorded any more, and the judge must know that what follows is no error of the lock.
+func (c *client) die() {
+	session, server := c.link.now()
+	c.link.die()
+	c.state(zksession.StateChange{State: zksession.Disconnected, Session: int64(session), Server: server, Err: errDied})
 }
 
 // goOnReading turns a writer into a reader, in an acquisition of its own: the read hold
