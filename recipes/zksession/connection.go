@@ -184,7 +184,7 @@ func (c *connection) dialOnce(network, address string, limit time.Duration, fail
 		return nil, err
 	}
 	c.mu.Lock()
-	framed := newFramedConn(newBufferedConn(raw), len(c.cfg.Credentials), c.seen, c.rewatch.heard, c.answered)
+	framed := newFramedConn(newBufferedConn(raw), len(c.cfg.Credentials), c.seen, c.heardOf, c.answered)
 	c.rewatch.dialled()
 	c.mu.Unlock()
 	socket, err := newHandshakeConn(framed, time.Now().Add(budget), c.grant)
@@ -220,6 +220,13 @@ func (c *connection) grant(h zkproto.Grant) {
 		c.finish(ErrSessionExpired)
 		c.drop()
 	}
+}
+
+// heardOf returns the transaction up to which the session has heard of every change that it watched for.
+func (c *connection) heardOf() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rewatch.heard
 }
 
 // answered takes note of an answer of the server.

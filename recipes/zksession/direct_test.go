@@ -188,7 +188,7 @@ func TestDirectAnswersAreTakenOut(t *testing.T) {
 	defer server.Close()
 	defer client.Close()
 	var ops []int32
-	c := newFramedConn(client, 0, 0, 0, func(a answer) { ops = append(ops, a.op) })
+	c := newFramedConn(client, 0, 0, nil, func(a answer) { ops = append(ops, a.op) })
 	c.begun, c.greeted = true, true
 	if err := c.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestConnectRequestSaysWhatWasSeen(t *testing.T) {
 	client, server := net.Pipe()
 	defer server.Close()
 	defer client.Close()
-	c := newFramedConn(client, 0, 9, 9, func(answer) {})
+	c := newFramedConn(client, 0, 9, nil, func(answer) {})
 	connect := append(new(zkproto.Encoder).Int32(44).Int32(0).B, make([]byte, 40)...)
 	go func() { _, _ = c.Write(connect) }()
 	got, err := readFrame(server)

@@ -20,9 +20,10 @@ type framedConn struct {
 	net.Conn
 	// answered is called by Read for each answer, before the reader gets it.
 	answered func(answer)
-	// seen is the newest transaction that earlier connections of the session have seen, and watched the one up to which
-	// they have heard of every change that was watched for; see [framedConn.Write].
-	seen, watched int64
+	// seen is the newest transaction that earlier connections of the session have seen. Watched returns the one up to
+	// which the session has heard of every change that was watched for. See [framedConn.Write].
+	seen    int64
+	watched func() int64
 
 	mu      sync.Mutex
 	begun   bool          // the connect request has been sent
@@ -74,7 +75,9 @@ func misplaced(code int32) bool {
 }
 
 // newFramedConn wraps a fresh connection on which the client will send that many credentials.
-func newFramedConn(conn net.Conn, credentials int, seen, watched int64, answered func(answer)) *framedConn {
+func newFramedConn(
+	conn net.Conn, credentials int, seen int64, watched func() int64, answered func(answer),
+) *framedConn {
 	c := &framedConn{Conn: conn, answered: answered, seen: seen, watched: watched, unproved: credentials,
 		proved: make(chan struct{})}
 	c.prove(0)
@@ -93,15 +96,16 @@ func (c *framedConn) Write(p []byte) (int, error) {
 		binary.BigEndian.PutUint64(p[8:], uint64(c.seen))
 	}
 	c.begun = true
+	c.pending = append(c.pending, r)
+	c.mu.Unlock()
 	if r.op == zkproto.OpSetWatches {
 		// go-zookeeper names the newest transaction that it has seen, perhaps by the answer to a request on this very
 		// connection, which was sent first. The watches would miss what happened while the client was disconnected: see
-		// [rewatch].
+		// [rewatch]. On a busy machine, go-zookeeper also sets the watches of the first connection again, if the session
+		// has made some before it gets that far. They have missed nothing.
 		p = bytes.Clone(p)
-		binary.BigEndian.PutUint64(p[12:], uint64(c.watched))
+		binary.BigEndian.PutUint64(p[12:], uint64(c.watched()))
 	}
-	c.pending = append(c.pending, r)
-	c.mu.Unlock()
 	return c.Conn.Write(p)
 }
 

@@ -78,12 +78,15 @@ func TestFramedAnswers(t *testing.T) {
 	}
 }
 
-// Watches are set again as of what they have not missed, whatever go-zookeeper says. Its own buffer stays as it is.
+// Watches are set again as of what they have not missed by then, whatever go-zookeeper says. Its own buffer stays as it
+// is.
 func TestWatchesAreSetAsOfWhatWasHeard(t *testing.T) {
 	client, server := net.Pipe()
 	defer server.Close()
 	defer client.Close()
-	c := &framedConn{Conn: client, answered: func(answer) {}, seen: 50, watched: 5, begun: true}
+	heard := int64(0) // as it was when the connection began
+	c := &framedConn{Conn: client, answered: func(answer) {}, seen: 50, watched: func() int64 { return heard }, begun: true}
+	heard = 5
 	request := requestFrame(7, zkproto.OpSetWatches, binary.BigEndian.AppendUint64(nil, 99)...)
 	original := bytes.Clone(request)
 	go func() { _, _ = c.Write(request) }()
