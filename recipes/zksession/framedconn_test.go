@@ -85,7 +85,9 @@ func TestWatchesAreSetAsOfWhatWasHeard(t *testing.T) {
 	defer server.Close()
 	defer client.Close()
 	heard := int64(0) // as it was when the connection began
-	c := &framedConn{Conn: client, answered: func(answer) {}, seen: 50, watched: func() int64 { return heard }, begun: true}
+	c := &framedConn{
+		Conn: client, answered: func(answer) {}, seen: 50, watched: func() int64 { return heard }, begun: true,
+	}
 	heard = 5
 	request := requestFrame(7, zkproto.OpSetWatches, binary.BigEndian.AppendUint64(nil, 99)...)
 	original := bytes.Clone(request)
