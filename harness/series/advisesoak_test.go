@@ -263,7 +263,7 @@ func standstillsLogged(dir string, events *history.Log, window measure.Interval)
 				awake = e.At
 			}
 		}
-		line(window.To, "the window ends")
+		line(window.Until, "the window ends")
 		file := dir + "." + client + ".log"
 		if err := os.WriteFile(file, []byte(log.String()), 0o644); err != nil {
 			return nil, err

@@ -70,7 +70,7 @@ func writeCSV(w io.Writer, in result.Input) error {
 		}
 		var active []string
 		for _, f := range faults {
-			if f.From < to && f.To > from {
+			if f.From < to && f.Until > from {
 				active = append(active, f.Label())
 			}
 		}

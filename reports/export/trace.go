@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/reports/measure"
 	"locklab/reports/result"
@@ -119,7 +120,7 @@ func (t *tracer) phases(events *history.Log, end int64) {
 		if i+1 < len(marks) {
 			until = marks[i+1].At
 		}
-		t.span(m.Name, "phase", measure.Span{From: m.At, To: until}, traceRun, tracePhases, nil)
+		t.span(m.Name, "phase", spans.Span{From: m.At, Until: until}, traceRun, tracePhases, nil)
 	}
 }
 
@@ -133,7 +134,7 @@ func (t *tracer) faults(all []measure.FaultSpan) {
 			until = append(until, 0)
 			t.name("thread_name", traceRun, tracePhases+1+k, "faults")
 		}
-		until[k] = max(f.To, f.From+1)
+		until[k] = max(f.Until, f.From+1)
 		t.span(f.Label(), "fault", f.Span, traceRun, tracePhases+1+k, map[string]any{"id": f.ID, "targets": f.Targets,
 			"healed": !f.Open})
 	}
@@ -144,9 +145,9 @@ func (t *tracer) acquisition(a *history.Acquisition, end int64) {
 	pid, tid := t.processes[a.Process], t.threads[[2]string{a.Client, a.Lock}]
 	// Identifiers of 64 bits are texts, because a number of JavaScript's has 53.
 	args := map[string]any{"lock": a.Lock, "acquisition": a.N}
-	wait := measure.Span{From: a.Invoked, To: end}
+	wait := spans.Span{From: a.Invoked, Until: end}
 	if a.Returned != history.None {
-		wait.To = a.Returned
+		wait.Until = a.Returned
 	}
 	if !a.Granted() {
 		args["outcome"] = string(a.Outcome)
@@ -159,11 +160,11 @@ func (t *tracer) acquisition(a *history.Acquisition, end int64) {
 	if a.Mode != history.ModeExclusive {
 		args["mode"] = string(a.Mode)
 	}
-	t.span("hold", "hold", measure.Span{From: a.Returned, To: a.BelievedUntil(end)}, pid, tid, args)
+	t.span("hold", "hold", spans.Span{From: a.Returned, Until: a.BelievedUntil(end)}, pid, tid, args)
 }
 
-func (t *tracer) span(name, cat string, s measure.Span, pid, tid int, args map[string]any) {
-	dur := micros(max(s.To-s.From, 0))
+func (t *tracer) span(name, cat string, s spans.Span, pid, tid int, args map[string]any) {
+	dur := micros(max(s.Lasts(), 0))
 	t.event(traceEvent{Name: name, Cat: cat, Phase: "X", Ts: micros(s.From), Dur: &dur, Pid: pid, Tid: tid, Args: args})
 }
 

@@ -66,7 +66,7 @@ func Tallies(acq []history.Acquisition, w Interval) []Tally {
 	n := map[string]int64{}
 	for i := range acq {
 		a := &acq[i]
-		if a.Invoked < w.To && (a.Returned == history.None || a.Returned >= w.From) {
+		if a.Invoked < w.Until && (a.Returned == history.None || a.Returned >= w.From) {
 			n[a.Client] += 0
 		}
 		if a.Granted() && w.Contains(a.Returned) {
@@ -89,7 +89,7 @@ func HeldTimes(acq []history.Acquisition, w Interval) map[string]int64 {
 	held := map[string]int64{}
 	for i := range acq {
 		a := &acq[i]
-		if a.Invoked >= w.To {
+		if a.Invoked >= w.Until {
 			continue
 		}
 		if a.Returned == history.None || a.Returned >= w.From {
@@ -98,7 +98,7 @@ func HeldTimes(acq []history.Acquisition, w Interval) map[string]int64 {
 		if !a.Granted() {
 			continue
 		}
-		if had := min(a.BelievedUntil(w.To), w.To) - max(a.Returned, w.From); had > 0 {
+		if had := min(a.BelievedUntil(w.Until), w.Until) - max(a.Returned, w.From); had > 0 {
 			held[a.Client] += had
 		}
 	}

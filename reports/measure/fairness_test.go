@@ -35,7 +35,7 @@ func TestJainAndGini(t *testing.T) {
 	}
 }
 
-var wholeSecond = Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1000), Measured: true}
+var wholeSecond = Interval{From: 0, Until: synth.Ms(1000), End: synth.Ms(1000), Measured: true}
 
 func TestFairnessOfStarvedAndBypassed(t *testing.T) {
 	acq := []history.Acquisition{

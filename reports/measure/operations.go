@@ -105,7 +105,7 @@ func outcome(a *history.Acquisition, w Interval) ending {
 	switch {
 	case a.Granted():
 		return granted
-	case a.Returned == history.None && a.Died != history.None && a.Died < w.To:
+	case a.Returned == history.None && a.Died != history.None && a.Died < w.Until:
 		return unknown
 	case a.Returned == history.None:
 		return censored
@@ -118,7 +118,7 @@ func outcome(a *history.Acquisition, w Interval) ending {
 	case history.FailTimedOut, history.FailDeadline:
 		return timedOut
 	case history.FailCancelled, history.FailAborted:
-		if a.Returned >= w.To {
+		if a.Returned >= w.Until {
 			return censored
 		}
 	}
@@ -130,7 +130,7 @@ func outcome(a *history.Acquisition, w Interval) ending {
 func Slowed(events *history.Log, w Interval) []string {
 	waited := map[string]int64{}
 	for _, e := range events.Of(history.OpSlowed) {
-		if d := min(e.At, w.To) - max(e.At-int64(e.Slowed()), w.From); d > 0 {
+		if d := min(e.At, w.Until) - max(e.At-int64(e.Slowed()), w.From); d > 0 {
 			waited[e.Process] += d
 		}
 	}
@@ -138,7 +138,7 @@ func Slowed(events *history.Log, w Interval) []string {
 	for _, process := range slices.Sorted(maps.Keys(waited)) {
 		warnings = append(warnings, fmt.Sprintf("clients of %s were kept waiting for %s of the measured %s, because their "+
 			"record grew faster than it could be collected: the throughput is that of the recording, not of the lock",
-			process, words.Duration(waited[process]), words.Duration(w.To-w.From)))
+			process, words.Duration(waited[process]), words.Duration(w.Until-w.From)))
 	}
 	return warnings
 }

@@ -18,7 +18,7 @@ func TestSlowed(t *testing.T) {
 		return e
 	}
 	events := []history.Event{wait("c1", 0, 1), wait("c1", 1, 3), wait("c2", 4, 5), wait("c1", 8, 20), wait("c3", 12, 13)}
-	w := Interval{From: 2 * second, To: 12 * second, Measured: true}
+	w := Interval{From: 2 * second, Until: 12 * second, Measured: true}
 	want := []string{
 		"clients of c1 were kept waiting for 5 s of the measured 10 s, because their record grew faster than it could be " +
 			"collected: the throughput is that of the recording, not of the lock",

@@ -5,12 +5,13 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 )
 
-// An Interval is the measured part of a run, [From, To).
+// An Interval is the measured part of a run, [From, Until).
 type Interval struct {
-	From, To int64
+	From, Until int64
 	// Measured is false if the run never began to measure; the window is then empty.
 	Measured bool
 	// Cut is true if the run broke off before the window's end.
@@ -20,10 +21,10 @@ type Interval struct {
 }
 
 // Contains reports whether t is in the window.
-func (w Interval) Contains(t int64) bool { return t != history.None && t >= w.From && t < w.To }
+func (w Interval) Contains(t int64) bool { return t != history.None && t >= w.From && t < w.Until }
 
 // Seconds is the window's wall time.
-func (w Interval) Seconds() float64 { return float64(w.To-w.From) / 1e9 }
+func (w Interval) Seconds() float64 { return float64(w.Until-w.From) / 1e9 }
 
 // MeasuredWindow returns the measured window of a merged history. If the run broke off within it, it ends with the
 // last event.
@@ -35,20 +36,14 @@ func MeasuredWindow(events *history.Log) Interval {
 		case e.Phase() == history.PhaseMeasure && !w.Measured:
 			w.From, w.Measured, w.Cut = e.At, true, true
 		case e.Phase() != history.PhaseMeasure && w.Measured && w.Cut:
-			w.To, w.Cut = e.At, false
+			w.Until, w.Cut = e.At, false
 		}
 	}
 	if w.Cut {
-		w.To = w.End
+		w.Until = w.End
 	}
 	return w
 }
-
-// A Span is the time [From, To).
-type Span struct{ From, To int64 }
-
-// Overlaps reports whether the spans have a moment in common.
-func (s Span) Overlaps(o Span) bool { return s.From < o.To && o.From < s.To }
 
 // A PhaseMark is the beginning of a phase.
 type PhaseMark struct {
@@ -68,25 +63,11 @@ func PhaseMarks(events *history.Log) []PhaseMark {
 	return marks
 }
 
-// Union merges spans that overlap or touch.
-func Union(all []Span) []Span {
-	slices.SortFunc(all, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
-	var out []Span
-	for _, s := range all {
-		if n := len(out); n > 0 && s.From <= out[n-1].To {
-			out[n-1].To = max(out[n-1].To, s.To)
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
-}
-
 // A FaultSpan is the time of a fault, from its injection to its healing, as the agents stamped it.
 type FaultSpan struct {
 	ID, Kind string
 	Targets  []string
-	Span
+	spans.Span
 	Open bool // never healed: it lasted to the end of the history
 }
 
@@ -110,9 +91,9 @@ func FaultSpans(events *history.Log) (all []FaultSpan) {
 		if f.Injected == history.None {
 			continue
 		}
-		span := FaultSpan{ID: f.ID, Kind: f.Kind, Targets: f.Hosts, Span: Span{From: f.Injected, To: f.Healed}}
+		span := FaultSpan{ID: f.ID, Kind: f.Kind, Targets: f.Hosts, Span: spans.Span{From: f.Injected, Until: f.Healed}}
 		if span.Open = f.Healed == history.None; span.Open {
-			span.To = events.End()
+			span.Until = events.End()
 		}
 		all = append(all, span)
 	}
@@ -121,8 +102,8 @@ func FaultSpans(events *history.Log) (all []FaultSpan) {
 }
 
 // Stops returns, by process, the times for which it was stopped (SIGSTOP).
-func Stops(events *history.Log) map[string][]Span {
-	by := map[string][]Span{}
+func Stops(events *history.Log) map[string][]spans.Span {
+	by := map[string][]spans.Span{}
 	open := map[string]int64{}
 	end := events.End()
 	for _, e := range events.Of(history.OpProcess) {
@@ -131,12 +112,12 @@ func Stops(events *history.Log) map[string][]Span {
 		case e.ProcessIs(history.ProcessStopped) && !stopped:
 			open[e.Process] = e.At
 		case !e.ProcessIs(history.ProcessStopped) && stopped:
-			by[e.Process] = append(by[e.Process], Span{From: from, To: e.At})
+			by[e.Process] = append(by[e.Process], spans.Span{From: from, Until: e.At})
 			delete(open, e.Process)
 		}
 	}
 	for p, from := range open {
-		by[p] = append(by[p], Span{From: from, To: end})
+		by[p] = append(by[p], spans.Span{From: from, Until: end})
 	}
 	return by
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"locklab/chaos"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/reports/measure"
@@ -105,7 +106,7 @@ func (s *strike) hits(client string) bool {
 }
 
 // overlaps reports whether the fault was in force, or had not been seen to be over, at some time of a span.
-func (s *strike) overlaps(in measure.Span) bool { return s.at <= in.To && in.From < s.whole }
+func (s *strike) overlaps(in spans.Span) bool { return s.at <= in.Until && in.From < s.whole }
 
 // failoversOf returns the failovers whose faults struck in the window, in the order of the faults and of the names of
 // the locks.
@@ -187,22 +188,22 @@ func (f *failoverFinder) find(s *strike, grants []*history.Acquisition) *Failove
 	if !s.hits(held.Client) || before(held.ReleaseInvoked, s.at) || before(held.Lost, s.at) {
 		return nil
 	}
-	took := measure.Span{From: s.at, To: f.window.End}
+	took := spans.Span{From: s.at, Until: f.window.End}
 	if next < len(grants) {
-		took.To = grants[next].Returned
+		took.Until = grants[next].Returned
 	}
 	out := Failover{Censored: next == len(grants)}
 	switch {
 	case !s.verified:
 		out.LeftOut = FailoverUnverified
-	case before(held.ReleaseInvoked, took.To) && held.ReleaseOutcome == history.OK:
+	case before(held.ReleaseInvoked, took.Until) && held.ReleaseOutcome == history.OK:
 		out.LeftOut = FailoverHandedOver
 	case !f.waited(s, held.Lock, s.at):
 		out.LeftOut = FailoverNoWaiter
 	case f.disturbed(s, held.Lock, took):
 		out.LeftOut = FailoverDisturbed
 	default:
-		out.TookNs = new(took.To - took.From)
+		out.TookNs = new(took.Lasts())
 	}
 	return &out
 }
@@ -215,30 +216,30 @@ func (f *failoverFinder) standstill(s *strike, grants []*history.Acquisition, ne
 	if next == 0 || grants[next-1].Returned < f.window.From {
 		return &Failover{LeftOut: FailoverIdle}
 	}
-	longest, censored := measure.Span{From: s.at, To: s.at}, false
+	longest, censored := spans.Span{From: s.at, Until: s.at}, false
 	for ; next <= len(grants) && grants[next-1].Returned < s.healed; next++ {
 		free := max(s.at, grants[next-1].BelievedUntil(math.MaxInt64))
-		idle, last := measure.Span{From: free, To: f.window.End}, next == len(grants)
+		idle, last := spans.Span{From: free, Until: f.window.End}, next == len(grants)
 		if !last {
-			idle.To = grants[next].Returned
+			idle.Until = grants[next].Returned
 		}
-		late := idle.To > s.healed && !s.momentary
+		late := idle.Until > s.healed && !s.momentary
 		if late {
-			idle.To = s.healed
+			idle.Until = s.healed
 		}
-		if idle.From < s.healed && idle.To-idle.From > longest.To-longest.From {
+		if idle.From < s.healed && idle.Lasts() > longest.Lasts() {
 			longest, censored = idle, late || last
 		}
 	}
 	switch {
-	case longest.From == longest.To:
+	case longest.From == longest.Until:
 		return &Failover{LeftOut: FailoverKept}
 	case !f.waited(s, grants[0].Lock, longest.From):
 		return &Failover{LeftOut: FailoverNoWaiter}
-	case f.disturbed(s, grants[0].Lock, measure.Span{From: s.at, To: longest.To}):
+	case f.disturbed(s, grants[0].Lock, spans.Span{From: s.at, Until: longest.Until}):
 		return &Failover{LeftOut: FailoverDisturbed}
 	}
-	return &Failover{TookNs: new(longest.To - longest.From), Censored: censored}
+	return &Failover{TookNs: new(longest.Lasts()), Censored: censored}
 }
 
 // before reports whether something happened before an instant.
@@ -261,7 +262,7 @@ func waitsAt(a *history.Acquisition, at int64) bool {
 
 // disturbed reports whether another fault may have changed the failover: one of servers or, of a fault of servers, any
 // other. A fault of clients is also disturbed by one of a process that waits for the same lock.
-func (f *failoverFinder) disturbed(s *strike, lock string, took measure.Span) bool {
+func (f *failoverFinder) disturbed(s *strike, lock string, took spans.Span) bool {
 	return slices.ContainsFunc(f.all, func(o *strike) bool {
 		if o == s || !o.overlaps(took) {
 			return false

@@ -12,7 +12,7 @@ import (
 	"locklab/reports/measure"
 )
 
-var oneSecond = measure.Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1000), Measured: true}
+var oneSecond = measure.Interval{From: 0, Until: synth.Ms(1000), End: synth.Ms(1000), Measured: true}
 
 // strikeOf is a verified fault of hosts, in ms, that is seen to be over 5 ms after it was healed.
 func strikeOf(id string, at, healed float64, hosts ...string) *strike {

@@ -23,7 +23,7 @@ func failedWith(at float64, why history.FailReason, text string) history.Acquisi
 
 // Failures are told by the first three reasons that differ in more than numbers. What the workload gave up is none.
 func TestFailuresAreToldByReason(t *testing.T) {
-	w := measure.Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1500), Measured: true}
+	w := measure.Interval{From: 0, Until: synth.Ms(1000), End: synth.Ms(1500), Measured: true}
 	error1 := func(text string) history.Acquisition { return failedWith(10, history.FailError, text) }
 	acq := []history.Acquisition{
 		synth.Grant("a", 0, 1, 10, 20),

@@ -56,7 +56,7 @@ func writeHlog(w io.Writer, comment string, names []string, of map[string]*measu
 		h := *of[name].Hist // a copy, because a picture may be drawn of the recording just now
 		h.SetTag(strings.ReplaceAll(untrusted.Line(name), ",", ";"))
 		h.SetStartTimeMs(win.From / 1e6)
-		h.SetEndTimeMs(win.To / 1e6)
+		h.SetEndTimeMs(win.Until / 1e6)
 		if err := log.OutputIntervalHistogram(&h); err != nil {
 			return fmt.Errorf("write interval of %s: %w", name, err)
 		}

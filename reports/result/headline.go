@@ -8,9 +8,9 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/reports/doc"
-	"locklab/reports/measure"
 	"locklab/reports/words"
 )
 
@@ -151,7 +151,7 @@ func (s story) OneHolder() *holder {
 // overlaps have the same client as the older holder, or if not all findings were kept.
 func sameHolder(r Result, rep check.Report) (holds int64, together int64, ok bool) {
 	all := OverlapFindings(rep)
-	var spans []measure.Span
+	var times []spans.Span
 	tokens := map[int64]bool{}
 	for i := range all {
 		f := &all[i]
@@ -159,10 +159,10 @@ func sameHolder(r Result, rep check.Report) (holds int64, together int64, ok boo
 			return 0, 0, false
 		}
 		tokens[f.Tokens[0]] = true
-		spans = append(spans, measure.Span{From: f.At, To: f.Until})
+		times = append(times, spans.Span{From: f.At, Until: f.Until})
 	}
-	for _, s := range measure.Union(spans) {
-		together += s.To - s.From
+	for _, s := range spans.Merged(times) {
+		together += s.Lasts()
 	}
 	return int64(len(tokens)), together, int64(len(all)) == *r.Safety.Overlaps
 }

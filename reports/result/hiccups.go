@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
@@ -52,7 +53,7 @@ func hiccupsOf(events *history.Log, w measure.Interval) (own map[string]*measure
 			r.Max = max(r.Max, h.Max())
 			own[e.Process] = r
 		case history.OpHiccup:
-			slept := measure.Span{From: e.At - int64(e.Hiccup()) - int64(hiccups.Period), To: e.At}
+			slept := spans.Span{From: e.At - int64(e.Hiccup()) - int64(hiccups.Period), Until: e.At}
 			if !w.Contains(e.At) || slices.ContainsFunc(stops[e.Process], slept.Overlaps) {
 				continue
 			}

@@ -36,7 +36,7 @@ func TestHlogReadsBack(t *testing.T) {
 		if h.TotalCount() != rec.Hist.TotalCount() || h.ValueAtPercentile(90) != rec.Hist.ValueAtPercentile(90) {
 			t.Errorf("%s came back with %d values, p90 %d", h.Tag(), h.TotalCount(), h.ValueAtPercentile(90))
 		}
-		if h.StartTimeMs() != w.From/1e6 || h.EndTimeMs() != w.To/1e6 {
+		if h.StartTimeMs() != w.From/1e6 || h.EndTimeMs() != w.Until/1e6 {
 			t.Errorf("%s came back from %d to %d ms, window is %v", h.Tag(), h.StartTimeMs(), h.EndTimeMs(), w)
 		}
 	}

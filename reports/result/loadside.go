@@ -193,11 +193,11 @@ func backlog(acq []history.Acquisition, w measure.Interval) (most, end int64) {
 	var steps []step
 	for i := range acq {
 		a := &acq[i]
-		if !a.Scheduled || a.Asked() >= w.To {
+		if !a.Scheduled || a.Asked() >= w.Until {
 			continue
 		}
 		steps = append(steps, step{a.Asked(), 1})
-		if a.Returned != history.None && a.Returned < w.To {
+		if a.Returned != history.None && a.Returned < w.Until {
 			steps = append(steps, step{a.Returned, -1})
 		}
 	}

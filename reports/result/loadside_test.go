@@ -109,7 +109,7 @@ func TestVoidLeads(t *testing.T) {
 // Errors cannot raise a throughput: a history in which some acquisitions failed, timed out or were left open, or in
 // which the errors came on top, has no higher one than the history without errors.
 func TestErrorsRaiseNoThroughput(t *testing.T) {
-	w := measure.Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1000), Measured: true}
+	w := measure.Interval{From: 0, Until: synth.Ms(1000), End: synth.Ms(1000), Measured: true}
 	rapid.Check(t, func(t *rapid.T) {
 		var good []history.Acquisition
 		for i := range rapid.IntRange(0, 40).Draw(t, "acquisitions") {

@@ -42,7 +42,7 @@ func lossOf(t scenario.Threshold, events *history.Log, acq []history.Acquisition
 		return Loss{}, false
 	}
 	const second = int64(1e9)
-	n := (w.To - w.From + second - 1) / second
+	n := (w.Until - w.From + second - 1) / second
 	l := Loss{Expr: t.String(), Goal: goal, Due: make([]int64, n), Lost: make([]int64, n)}
 	count := func(at int64, lost bool) {
 		i := (at - w.From) / second

@@ -33,7 +33,7 @@ func TestLoss(t *testing.T) {
 	}
 	dropped := history.Dropped(at(3200 * time.Millisecond))
 	events := history.NewLog([]history.Event{dropped})
-	w := measure.Interval{From: at(time.Second), To: at(3500 * time.Millisecond), Measured: true}
+	w := measure.Interval{From: at(time.Second), Until: at(3500 * time.Millisecond), Measured: true}
 	limit := func(text string) scenario.Threshold {
 		l, err := scenario.ParseThreshold(text)
 		if err != nil {

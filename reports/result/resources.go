@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/reports/measure"
@@ -210,9 +211,9 @@ func fsyncShare(run *rundir.Run) (least, most *float64) {
 	between, readings, why := counted(run)
 	var reading float64
 	for _, r := range readings {
-		reading += float64(r.To - r.From)
+		reading += float64(r.Lasts())
 	}
-	if why != "" || reading > mostUnsure*float64(between.To-between.From) {
+	if why != "" || reading > mostUnsure*float64(between.Lasts()) {
 		return nil, nil
 	}
 	var low, high float64
@@ -228,7 +229,7 @@ func fsyncShare(run *rundir.Run) (least, most *float64) {
 		n, ms := end[counterFsyncs]-start[counterFsyncs], end[counterFsyncTime]-start[counterFsyncTime]
 		low, high = max(low, ms), max(high, ms+n)
 	}
-	total := float64(between.To-between.From) / 1e6
+	total := float64(between.Lasts()) / 1e6
 	return new(min(low/total, 1)), new(min(high/total, 1))
 }
 
@@ -254,13 +255,13 @@ func lockShares(run *rundir.Run, w measure.Interval) (held, handed *float64) {
 // sharesOf is lockShares for one lock. Its grants are in the order in which acquire returned, so holds that overlap, as
 // those of readers do, are counted once by how far they have been counted already.
 func sharesOf(grants []*history.Acquisition, w measure.Interval, permits int) (held, handed float64) {
-	length := float64(w.To - w.From)
+	length := float64(w.Until - w.From)
 	if length <= 0 {
 		return 0, 0
 	}
 	heldTo, handedTo, lastRelease := w.From, w.From, int64(math.MinInt64)
 	for _, a := range grants {
-		from, to := max(a.Returned, w.From), min(a.BelievedUntil(w.To), w.To)
+		from, to := max(a.Returned, w.From), min(a.BelievedUntil(w.Until), w.Until)
 		switch {
 		case to <= from:
 		case a.Mode == history.ModePermit:
@@ -270,7 +271,7 @@ func sharesOf(grants []*history.Acquisition, w measure.Interval, permits int) (h
 			heldTo = max(heldTo, to)
 		}
 		if a.Queued != history.None && a.Queued < lastRelease && lastRelease < a.Returned {
-			to := min(a.Returned, w.To)
+			to := min(a.Returned, w.Until)
 			handed += float64(max(to-max(lastRelease, handedTo), 0))
 			handedTo = max(handedTo, to)
 		}
@@ -315,13 +316,13 @@ func serverCost(run *rundir.Run) (Server, []string) {
 	var acquires, releases, unsure float64
 	for i := range acq {
 		a := &acq[i]
-		if a.Granted() && a.Returned >= between.From && a.Returned < between.To {
+		if a.Granted() && a.Returned >= between.From && a.Returned < between.Until {
 			acquires++
 		}
-		if a.ReleaseReturned >= between.From && a.ReleaseReturned < between.To && a.ReleaseOutcome == history.OK {
+		if a.ReleaseReturned >= between.From && a.ReleaseReturned < between.Until && a.ReleaseOutcome == history.OK {
 			releases++
 		}
-		if slices.ContainsFunc(readings, func(r measure.Span) bool { return a.Returned >= r.From && a.Returned < r.To }) {
+		if slices.ContainsFunc(readings, func(r spans.Span) bool { return a.Returned >= r.From && a.Returned < r.Until }) {
 			unsure++
 		}
 	}
@@ -346,24 +347,24 @@ const mostUnsure = 0.2
 
 // counted returns the time between the two readings of the servers' counters and the times of the readings, or says why
 // the counters cannot be set against them.
-func counted(run *rundir.Run) (between measure.Span, readings []measure.Span, why string) {
+func counted(run *rundir.Run) (between spans.Span, readings []spans.Span, why string) {
 	var at []int64
 	for _, e := range run.Events.Of(history.OpSnapshot) {
 		at = append(at, e.At)
-		readings = append(readings, measure.Span{From: e.At - e.ReadingTook()/2, To: e.At + e.ReadingTook()/2})
+		readings = append(readings, spans.Span{From: e.At - e.ReadingTook()/2, Until: e.At + e.ReadingTook()/2})
 	}
 	if len(at) < 2 {
-		return measure.Span{}, nil, "the history does not say when they were read"
+		return spans.Span{}, nil, "the history does not say when they were read"
 	}
-	between = measure.Span{From: slices.Min(at), To: slices.Max(at)}
+	between = spans.Span{From: slices.Min(at), Until: slices.Max(at)}
 	return between, readings, restarted(run, between)
 }
 
 // restarted says which server lost its counters between the snapshots; "" if none did.
-func restarted(run *rundir.Run, between measure.Span) string {
+func restarted(run *rundir.Run, between spans.Span) string {
 	events := run.Events
 	for _, e := range events.Of(history.OpProcess) {
-		if _, server := run.CountersAtStart[e.Process]; server && e.At > between.From && e.At < between.To &&
+		if _, server := run.CountersAtStart[e.Process]; server && e.At > between.From && e.At < between.Until &&
 			(e.ProcessIs(history.ProcessStarted) || e.ProcessIs(history.ProcessExited)) {
 			return fmt.Sprintf("%s was restarted between the two readings", e.Process)
 		}

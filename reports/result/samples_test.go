@@ -64,7 +64,7 @@ func TestHandoffs(t *testing.T) {
 }
 
 func TestSamplesCountWhatWasInvokedInTheWindow(t *testing.T) {
-	w := measure.Interval{From: synth.Ms(100), To: synth.Ms(200), End: synth.Ms(400), Measured: true}
+	w := measure.Interval{From: synth.Ms(100), Until: synth.Ms(200), End: synth.Ms(400), Measured: true}
 	acq := []history.Acquisition{
 		synth.Grant("early", 90, 91, 120, 130), // asked for in the warm-up; its release, at 130, counts
 		synth.Grant("in", 110, 111, 131, 150),
@@ -118,7 +118,7 @@ func late(by float64, a history.Acquisition) history.Acquisition {
 }
 
 func TestThroughputOfOpenLoop(t *testing.T) {
-	w := measure.Interval{From: synth.Ms(100), To: synth.Ms(300), End: synth.Ms(400), Measured: true}
+	w := measure.Interval{From: synth.Ms(100), Until: synth.Ms(300), End: synth.Ms(400), Measured: true}
 	var events []history.Event
 	for at, op := range map[float64]history.Op{50: history.OpArrive, 90: history.OpDropped, 100: history.OpArrive,
 		180: history.OpDropped, 190: history.OpDropped, 200: history.OpArrive, 300: history.OpArrive} {
@@ -145,7 +145,7 @@ func TestThroughputOfOpenLoop(t *testing.T) {
 }
 
 func TestThroughput(t *testing.T) {
-	w := measure.Interval{From: synth.Ms(100), To: synth.Ms(200), End: synth.Ms(400), Measured: true}
+	w := measure.Interval{From: synth.Ms(100), Until: synth.Ms(200), End: synth.Ms(400), Measured: true}
 	acq := []history.Acquisition{synth.Grant("early", 90, 91, 120, 130), synth.Grant("in", 110, 111, 131, 150),
 		synth.Grant("late", 190, 191, 250, 300)}
 	// Granted within the window: early at 120 and in at 131, over 0.1 s.
@@ -155,7 +155,7 @@ func TestThroughput(t *testing.T) {
 }
 
 func TestOperationsAreCountedOnce(t *testing.T) {
-	w := measure.Interval{From: 0, To: synth.Ms(1000), End: synth.Ms(1500), Measured: true}
+	w := measure.Interval{From: 0, Until: synth.Ms(1000), End: synth.Ms(1500), Measured: true}
 	fails := func(at float64, why history.FailReason) history.Acquisition {
 		a := synth.Waiting("a", 10, 11)
 		a.Returned, a.Outcome, a.Reason = synth.Ms(at), history.Fail, why

@@ -104,7 +104,7 @@ const SimulatedCaveat = "the ensemble is simulated: times and rates are those of
 func (in *Input) measure() {
 	r, run, w := &in.Result, in.Run, in.Window
 	events, acq, grants := run.Events, run.Acquisitions, history.Grants(run.Events)
-	r.Window = Window{&w.From, &w.To}
+	r.Window = Window{&w.From, &w.Until}
 	if w.Cut {
 		r.warn("the run broke off inside its measured window, which is taken to end with the last event")
 	}

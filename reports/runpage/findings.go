@@ -159,8 +159,8 @@ func zoomTo(f evidence.Finding, timelines []timeline.Timeline) *zoom {
 	var best *timeline.Timeline
 	for i := range timelines {
 		t := &timelines[i]
-		if f.At >= t.From && f.At < t.To && (t.Overview != nil || t.Lock == f.Lock) &&
-			(best == nil || t.To-t.From < best.To-best.From) {
+		if f.At >= t.From && f.At < t.Until && (t.Overview != nil || t.Lock == f.Lock) &&
+			(best == nil || t.Lasts() < best.Lasts()) {
 			best = t
 		}
 	}
@@ -168,5 +168,5 @@ func zoomTo(f evidence.Finding, timelines []timeline.Timeline) *zoom {
 		return nil
 	}
 	pad := max(f.Until-f.At, 10e6)
-	return &zoom{best.File, max(f.At-pad, best.From) / 1e3, min(max(f.Until, f.At)+pad, best.To) / 1e3}
+	return &zoom{best.File, max(f.At-pad, best.From) / 1e3, min(max(f.Until, f.At)+pad, best.Until) / 1e3}
 }

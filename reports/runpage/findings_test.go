@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/reports/internal/synth"
-	"locklab/reports/measure"
 	"locklab/reports/timeline"
 )
 
@@ -23,7 +23,7 @@ func TestFindingsAreGrouped(t *testing.T) {
 	}
 	v.Findings = append(v.Findings, evidence.Finding{Kind: "lost-update", Lock: synth.TheLock, At: synth.Ms(900),
 		Clients: []string{"c2/1", "c4/1"}, Cause: evidence.CauseNone, Text: "lost"})
-	shown := timeline.Timeline{File: "timeline", Scene: timeline.Scene{Span: measure.Span{To: synth.Ms(250)},
+	shown := timeline.Timeline{File: "timeline", Scene: timeline.Scene{Span: spans.Span{Until: synth.Ms(250)},
 		Lock: synth.TheLock}}
 	groups := groupFindings(v, []timeline.Timeline{shown})
 	var says []string

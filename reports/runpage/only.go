@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/fail"
 	"locklab/reports/chart"
 	"locklab/reports/measure"
@@ -62,29 +63,29 @@ func windowFigure(in result.Input, c Choice) (f chart.Figure, err error) {
 		return f, fmt.Errorf("%w: only the picture %s has a window or a lock", ErrChoice, timeline.Name)
 	}
 	end := in.Window.End
-	s := timeline.Scene{Span: measure.Span{To: end}}
+	s := timeline.Scene{Span: spans.Span{Until: end}}
 	if c.From != nil {
 		s.From = int64(*c.From)
 	}
 	if c.To != nil {
-		s.To = int64(*c.To)
+		s.Until = int64(*c.To)
 	}
 	run := fmt.Sprintf("the run lasted from 0 s to %s", words.Instant(end))
 	switch {
 	case end <= 0:
 		return f, fmt.Errorf("%w: nothing was recorded", ErrChoice)
-	case s.From >= s.To && c.From != nil && c.To != nil:
+	case s.From >= s.Until && c.From != nil && c.To != nil:
 		return f, fmt.Errorf("%w: the window from %s to %s is empty (%s)", ErrChoice, c.From, c.To, run)
-	case s.From < 0 || s.From >= end || s.To <= 0:
+	case s.From < 0 || s.From >= end || s.Until <= 0:
 		return f, fmt.Errorf("%w: the window is outside the run (%s)", ErrChoice, run)
 	}
-	s.To = min(s.To, end)
+	s.Until = min(s.Until, end)
 	if s.Lock, err = lockIn(in, s.Span, c.Lock); err != nil {
 		return f, err
 	}
 	s.Title = "Who held " + s.Lock
 	for _, o := range result.OverlapFindings(in.Report) {
-		if o.Lock == s.Lock && s.Overlaps(measure.Span{From: o.At, To: o.Until}) {
+		if o.Lock == s.Lock && s.Overlaps(spans.Span{From: o.At, Until: o.Until}) {
 			s.Overlap, s.Clients, s.Title = &o, o.Clients, timeline.OverlapTitle(in, o)
 			break
 		}
@@ -101,12 +102,12 @@ func windowFigure(in result.Input, c Choice) (f chart.Figure, err error) {
 }
 
 // lockIn returns the lock of a window: the one that is asked for, or else the one with the most holds in it.
-func lockIn(in result.Input, s measure.Span, wanted string) (string, error) {
+func lockIn(in result.Input, s spans.Span, wanted string) (string, error) {
 	held, all := map[string]int{}, map[string]bool{}
 	for i := range in.Acquisitions {
 		a := &in.Acquisitions[i]
 		all[a.Lock] = true
-		if a.Granted() && s.Overlaps(measure.Span{From: a.Returned, To: a.BelievedUntil(in.Events.End())}) {
+		if a.Granted() && s.Overlaps(spans.Span{From: a.Returned, Until: a.BelievedUntil(in.Events.End())}) {
 			held[a.Lock]++
 		}
 	}

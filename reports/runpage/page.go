@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"slices"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/doc"
@@ -186,7 +187,7 @@ func Live(in result.Input) (all []chart.Picture) {
 	last := slices.MaxFunc(in.Acquisitions, func(a, b history.Acquisition) int {
 		return cmp.Compare(a.Invoked, b.Invoked)
 	})
-	s := timeline.Scene{Span: measure.Span{From: max(0, end-lastSeconds), To: max(end, 1)}, Lock: last.Lock,
+	s := timeline.Scene{Span: spans.Span{From: max(0, end-lastSeconds), Until: max(end, 1)}, Lock: last.Lock,
 		Title: "The last two seconds of " + last.Lock}
 	latest := timeline.Of(in, faults, []timeline.Scene{s})[0]
 	latest.File = "latest"

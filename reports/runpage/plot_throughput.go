@@ -67,7 +67,7 @@ func throughputFigure(in result.Input, faults []measure.FaultSpan) chart.Figure 
 	p.Add(poly, l)
 	p.Explain(fmt.Sprintf("grants per second, in steps of %s", words.Duration(int64(bin*1e9))), l)
 	if t, w := in.Result.Throughput.AcquiredPerS, in.Window; t != nil {
-		mean, err := plotter.NewLine(plotter.XYs{{X: chart.Seconds(w.From), Y: *t}, {X: chart.Seconds(w.To), Y: *t}})
+		mean, err := plotter.NewLine(plotter.XYs{{X: chart.Seconds(w.From), Y: *t}, {X: chart.Seconds(w.Until), Y: *t}})
 		if err == nil {
 			mean.LineStyle = draw.LineStyle{Color: chart.Black, Width: 1.2, Dashes: []vg.Length{5, 3}}
 			p.Add(mean)

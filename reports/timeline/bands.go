@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"locklab/harness/check"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/measure"
@@ -32,7 +33,7 @@ func (b Bands) Plot(c draw.Canvas, p *plot.Plot) {
 	style := chart.TextStyle(chart.SmallSize, chart.Grey)
 	var labels []chart.Label
 	for _, f := range b.Faults {
-		from, to := inside(x(chart.Seconds(f.From))), inside(x(chart.Seconds(f.To)))
+		from, to := inside(x(chart.Seconds(f.From))), inside(x(chart.Seconds(f.Until)))
 		if to <= c.Min.X || from >= c.Max.X {
 			continue
 		}
@@ -70,14 +71,14 @@ func unsure(b history.Beliefs, a *history.Acquisition) bool {
 
 // servedSpans returns which clients held the lock during s by the servers' transaction logs; nil if the logs were not
 // read. Clients that held it at the same time are in different rows.
-func servedSpans(rep check.Report, lock string, s measure.Span, end int64) []ownedSpan {
+func servedSpans(rep check.Report, lock string, s spans.Span, end int64) []ownedSpan {
 	if rep.ServerHolds == nil {
 		return nil
 	}
 	all := []ownedSpan{}
 	var until []int64 // the end of the last span in each row
 	for _, t := range rep.ServerHolds.Locks[lock] {
-		o := ownedSpan{Span: measure.Span{From: t.From, To: min(t.Until, end)}, Client: t.Client}
+		o := ownedSpan{Span: spans.Span{From: t.From, Until: min(t.Until, end)}, Client: t.Client}
 		if !o.Overlaps(s) {
 			continue
 		}
@@ -87,7 +88,7 @@ func servedSpans(rep check.Report, lock string, s measure.Span, end int64) []own
 		if o.Row == len(until) {
 			until = append(until, 0)
 		}
-		until[o.Row] = o.To
+		until[o.Row] = o.Until
 		all = append(all, o)
 	}
 	return all

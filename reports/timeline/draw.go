@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"locklab/harness/check/spans"
 	"locklab/reports/chart"
-	"locklab/reports/measure"
 )
 
 func (d *timelineDrawing) draw(c draw.Canvas) {
@@ -47,9 +47,9 @@ func (d *timelineDrawing) draw(c draw.Canvas) {
 }
 
 // during draws what lasted for a span of the run: the page's script can move it.
-func during(c *draw.Canvas, s measure.Span, draw func(), more ...chart.Attribute) {
+func during(c *draw.Canvas, s spans.Span, draw func(), more ...chart.Attribute) {
 	chart.Describe(c, draw, append([]chart.Attribute{{Name: "data-a", Value: strconv.FormatInt(s.From/1e3, 10)},
-		{Name: "data-b", Value: strconv.FormatInt(s.To/1e3, 10)}}, more...)...)
+		{Name: "data-b", Value: strconv.FormatInt(s.Until/1e3, 10)}}, more...)...)
 }
 
 // instant draws what happened at a time of the run.
@@ -62,7 +62,7 @@ func (d *timelineDrawing) drawFaults(c *draw.Canvas, bottom, top vg.Length) {
 	rows := momentRow * vg.Length(max(d.faultRows, 1))
 	for _, f := range d.Faults {
 		during(c, f.Span, func() {
-			chart.FillRect(c, d.x(f.From), max(d.x(f.To), d.x(f.From)+1), bottom, top+rows, chart.Shade)
+			chart.FillRect(c, d.x(f.From), max(d.x(f.Until), d.x(f.From)+1), bottom, top+rows, chart.Shade)
 		})
 	}
 	style := chart.TextStyle(chart.SmallSize, chart.DarkOrange)
@@ -77,7 +77,7 @@ func (d *timelineDrawing) drawAxis(c *draw.Canvas, bottom vg.Length) {
 	line := draw.LineStyle{Color: chart.Grey, Width: 0.5}
 	c.StrokeLine2(line, d.left, bottom, d.right, bottom)
 	chart.Group(c, func() {
-		for _, t := range (chart.Even{Want: 10}).Ticks(chart.Seconds(d.From), chart.Seconds(d.To)) {
+		for _, t := range (chart.Even{Want: 10}).Ticks(chart.Seconds(d.From), chart.Seconds(d.Until)) {
 			x := d.x(int64(t.Value * 1e9))
 			c.StrokeLine2(line, x, bottom, x, bottom-4)
 			c.FillText(style, vg.Point{X: x, Y: bottom - 6}, t.Label)

@@ -38,7 +38,7 @@ func (t *Timeline) Figure() chart.Figure {
 	d.layout()
 	micros := func(ns int64) string { return strconv.FormatInt(ns/1e3, 10) }
 	return chart.Figure{Name: t.File, Title: t.Title, Caption: t.caption(), Height: d.height(), Draw: d.draw,
-		Attributes: []chart.Attribute{{Name: "data-from", Value: micros(t.From)}, {Name: "data-to", Value: micros(t.To)},
+		Attributes: []chart.Attribute{{Name: "data-from", Value: micros(t.From)}, {Name: "data-to", Value: micros(t.Until)},
 			{Name: "data-left", Value: strconv.Itoa(int(d.left))}, {Name: "data-right", Value: strconv.Itoa(int(d.right))},
 			{Name: "data-base", Value: strconv.Itoa(int(d.height() - d.bottom()))}, {Name: "data-lock", Value: t.Lock}}}
 }
@@ -55,7 +55,7 @@ func (t *Timeline) caption() string {
 		return s
 	}
 	if t.part > 1 { // the first one says how to read it
-		return fmt.Sprintf("From %s to %s of the run, on %s.", words.Instant(t.From), words.Instant(t.To), t.Lock)
+		return fmt.Sprintf("From %s to %s of the run, on %s.", words.Instant(t.From), words.Instant(t.Until), t.Lock)
 	}
 	holds := "solid while it believes it holds it, red while another one believes so too"
 	switch {

@@ -9,21 +9,21 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/reports/chart"
-	"locklab/reports/measure"
 )
 
 // bars fills spans of a lane. A span that is too short to see is drawn one point wide, and in a dense timeline of
 // several such spans on the same spot only the first.
-func (d *timelineDrawing) bars(c *draw.Canvas, all []measure.Span, y, height vg.Length, clr color.Color,
+func (d *timelineDrawing) bars(c *draw.Canvas, all []spans.Span, y, height vg.Length, clr color.Color,
 	more ...chart.Attribute) {
 	last, dense := vg.Length(-1), d.dense()
 	for _, s := range all {
-		if s.To <= d.From || s.From >= d.To {
+		if s.Until <= d.From || s.From >= d.Until {
 			continue
 		}
-		x0, x1 := d.x(s.From), d.x(s.To)
+		x0, x1 := d.x(s.From), d.x(s.Until)
 		if dense && x1-x0 < 0.5 && x0-last < 0.5 && last >= 0 {
 			continue
 		}
@@ -37,10 +37,10 @@ func (d *timelineDrawing) holdBars(c *draw.Canvas, all []Hold, y, height vg.Leng
 	last, dense := vg.Length(-1), d.dense()
 	for i := range all {
 		h := &all[i]
-		if h.To <= d.From || h.From >= d.To {
+		if h.Until <= d.From || h.From >= d.Until {
 			continue
 		}
-		x0, x1 := d.x(h.From), d.x(h.To)
+		x0, x1 := d.x(h.From), d.x(h.Until)
 		if dense && x1-x0 < 0.5 && x0-last < 0.5 && last >= 0 {
 			continue
 		}
@@ -76,11 +76,11 @@ func (h *Hold) Details() string {
 }
 
 // spansOf returns the times of holds.
-func spansOf(all []Hold) (spans []measure.Span) {
+func spansOf(all []Hold) (times []spans.Span) {
 	for _, h := range all {
-		spans = append(spans, h.Span)
+		times = append(times, h.Span)
 	}
-	return spans
+	return times
 }
 
 func (d *timelineDrawing) drawLane(c *draw.Canvas, l *Lane, y vg.Length) {
@@ -88,7 +88,7 @@ func (d *timelineDrawing) drawLane(c *draw.Canvas, l *Lane, y vg.Length) {
 		c.StrokeLine2(draw.LineStyle{Color: chart.LightGrey, Width: 0.5}, d.left, y, d.right, y)
 		d.name(c, y, l.Client, "")
 		for _, s := range l.Shares {
-			d.bars(c, []measure.Span{s.Span}, y, barHeight, chart.Tint(l.Color, shareLevels[s.Level-1].strength))
+			d.bars(c, []spans.Span{s.Span}, y, barHeight, chart.Tint(l.Color, shareLevels[s.Level-1].strength))
 		}
 		d.bars(c, l.Waits, y, barHeight/2, chart.Tint(l.Color, 0.3))
 		d.holdBars(c, l.Holds, y, barHeight, l.Color)
@@ -103,12 +103,12 @@ func (d *timelineDrawing) drawLane(c *draw.Canvas, l *Lane, y vg.Length) {
 		for _, s := range slices.Concat(l.Unsure, l.After) {
 			if s.Overlaps(d.Span) {
 				during(c, s, func() {
-					chart.OutlineRect(c, d.x(s.From), max(d.x(s.To), d.x(s.From)+1), y-barHeight/2, y+barHeight/2, l.Color)
+					chart.OutlineRect(c, d.x(s.From), max(d.x(s.Until), d.x(s.From)+1), y-barHeight/2, y+barHeight/2, l.Color)
 				}, over)
 			}
 		}
 		for _, s := range l.Stopped {
-			during(c, s, func() { chart.HatchRect(c, d.x(s.From), d.x(s.To), y-barHeight/2-2, y+barHeight/2+2) }, over)
+			during(c, s, func() { chart.HatchRect(c, d.x(s.From), d.x(s.Until), y-barHeight/2-2, y+barHeight/2+2) }, over)
 		}
 		for _, a := range d.Accesses { // the writer's own row shows the write that matters, whatever it believed then
 			if a.Client == l.Client && (a.Stale || a.Refused) {
@@ -129,10 +129,10 @@ func (d *timelineDrawing) drawCall(c *draw.Canvas, a access, y vg.Length) {
 }
 
 // Common returns the times that are in spans of both.
-func Common(a, b []measure.Span) (all []measure.Span) {
+func Common(a, b []spans.Span) (all []spans.Span) {
 	for _, x := range a {
 		for _, y := range b {
-			if both := (measure.Span{From: max(x.From, y.From), To: min(x.To, y.To)}); both.From < both.To {
+			if both := (spans.Span{From: max(x.From, y.From), Until: min(x.Until, y.Until)}); both.From < both.Until {
 				all = append(all, both)
 			}
 		}
@@ -155,7 +155,7 @@ func (d *timelineDrawing) drawOverview(c *draw.Canvas, y vg.Length) {
 		if name == gapsName {
 			for _, s := range d.Overview.Gaps {
 				during(c, s, func() {
-					chart.FillRect(c, d.x(s.From), max(d.x(s.To), d.x(s.From)+1), y-barHeight/2, y+barHeight/2, chart.Grey)
+					chart.FillRect(c, d.x(s.From), max(d.x(s.Until), d.x(s.From)+1), y-barHeight/2, y+barHeight/2, chart.Grey)
 				})
 			}
 		} else {
@@ -180,23 +180,23 @@ func (d *timelineDrawing) drawHeld(c *draw.Canvas, y vg.Length) {
 	}
 	height := vg.Length(barHeight) / vg.Length(rows)
 	for row := range rows {
-		byOwner := map[color.NRGBA][]measure.Span{}
-		var blurred []measure.Span // where a hold may have begun or ended, drawn as error bars
+		byOwner := map[color.NRGBA][]spans.Span{}
+		var blurred []spans.Span // where a hold may have begun or ended, drawn as error bars
 		for _, s := range d.Held {
 			if s.Row != row {
 				continue
 			}
 			byOwner[d.color(s.Client)] = append(byOwner[d.color(s.Client)], s.Span)
-			blurred = append(blurred, measure.Span{From: s.From - d.HeldErr, To: s.From + d.HeldErr},
-				measure.Span{From: s.To - d.HeldErr, To: s.To + d.HeldErr})
+			blurred = append(blurred, spans.Span{From: s.From - d.HeldErr, Until: s.From + d.HeldErr},
+				spans.Span{From: s.Until - d.HeldErr, Until: s.Until + d.HeldErr})
 		}
 		at := y + (barHeight-height)/2 - height*vg.Length(row)
 		for _, clr := range append([]color.NRGBA{chart.LightGrey}, chart.Owners[:]...) {
 			d.bars(c, byOwner[clr], at, height, clr)
 		}
 		for _, s := range blurred {
-			if d.HeldErr > 0 && s.Overlaps(d.Span) && d.x(s.To)-d.x(s.From) > 1 {
-				during(c, s, func() { chart.FillRect(c, d.x(s.From), d.x(s.To), at-0.25, at+0.25, chart.Black) })
+			if d.HeldErr > 0 && s.Overlaps(d.Span) && d.x(s.Until)-d.x(s.From) > 1 {
+				during(c, s, func() { chart.FillRect(c, d.x(s.From), d.x(s.Until), at-0.25, at+0.25, chart.Black) })
 			}
 		}
 	}

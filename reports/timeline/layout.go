@@ -96,12 +96,12 @@ func (d *timelineDrawing) namedFaults() (labels []chart.Label) {
 }
 
 func (d *timelineDrawing) time(x vg.Length) int64 {
-	return d.From + int64(float64(x-d.left)/float64(d.right-d.left)*float64(d.To-d.From))
+	return d.From + int64(float64(x-d.left)/float64(d.right-d.left)*float64(d.Lasts()))
 }
 
 // x is the place of a time of the run, within the axis.
 func (d *timelineDrawing) x(t int64) vg.Length {
-	share := float64(t-d.From) / float64(d.To-d.From)
+	share := float64(t-d.From) / float64(d.Lasts())
 	return d.left + vg.Length(min(max(share, 0), 1))*(d.right-d.left)
 }
 

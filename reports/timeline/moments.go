@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/reports/measure"
 	"locklab/reports/result"
@@ -15,7 +16,7 @@ import (
 func moments(in result.Input, t *Timeline) []moment {
 	var all []moment
 	add := func(at int64, bad bool, text string) {
-		if at >= t.From && at < t.To {
+		if at >= t.From && at < t.Until {
 			all = append(all, moment{at, text, bad})
 		}
 	}
@@ -95,7 +96,7 @@ const maxMoments = 8
 
 // gaps returns the times without progress: no client got any lock, though one waited for one throughout. Only gaps of
 // at least a hundredth of the run, and ten times as long as grants are apart on average, are returned.
-func gaps(acq []history.Acquisition, run measure.Span) []measure.Span {
+func gaps(acq []history.Acquisition, run spans.Span) []spans.Span {
 	grants := make([]int64, 0, len(acq)+1) // and the end of the run
 	for i := range acq {
 		if acq[i].Granted() {
@@ -107,13 +108,13 @@ func gaps(acq []history.Acquisition, run measure.Span) []measure.Span {
 		return nil
 	}
 	usual := (grants[len(grants)-1] - grants[0]) / int64(len(grants)-1)
-	least := max((run.To-run.From)/100, 10*usual, 1)
-	var all []measure.Span
+	least := max(run.Lasts()/100, 10*usual, 1)
+	var all []spans.Span
 	last := grants[0]
-	for _, at := range append(grants[1:], run.To) {
+	for _, at := range append(grants[1:], run.Until) {
 		if at-last >= least {
 			if from := waitedFrom(acq, last, at); from < at && at-from >= least {
-				all = append(all, measure.Span{From: from, To: at})
+				all = append(all, spans.Span{From: from, Until: at})
 			}
 		}
 		last = at
@@ -135,14 +136,14 @@ func waitedFrom(acq []history.Acquisition, from, to int64) int64 {
 
 // felt is the time in which a fault was felt: from its injection until it was healed, the clients made progress again,
 // and nothing more was found that it explains.
-func felt(f *measure.FaultSpan, gaps []measure.Span, found []measure.Span) measure.Span {
+func felt(f *measure.FaultSpan, gaps []spans.Span, found []spans.Span) spans.Span {
 	s := f.Span
-	for _, more := range [][]measure.Span{found, gaps} {
-		for _, m := range slices.SortedFunc(slices.Values(more), func(a, b measure.Span) int {
+	for _, more := range [][]spans.Span{found, gaps} {
+		for _, m := range slices.SortedFunc(slices.Values(more), func(a, b spans.Span) int {
 			return cmp.Compare(a.From, b.From)
 		}) {
-			if m.From <= s.To && m.To >= s.From {
-				s.To = max(s.To, m.To)
+			if m.From <= s.Until && m.Until >= s.From {
+				s.Until = max(s.Until, m.Until)
 			}
 		}
 	}

@@ -5,8 +5,8 @@ import (
 
 	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
-	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -28,13 +28,13 @@ func sessionOwners(events *history.Log, acq []history.Acquisition) map[history.S
 
 // heldSpans returns which clients were at the head of the lock's queue during s, as an observer's watch saw it. An
 // observer sees it late, never early.
-func heldSpans(events *history.Log, lock string, s measure.Span, end int64,
+func heldSpans(events *history.Log, lock string, s spans.Span, end int64,
 	owner map[history.SessionID]string) []ownedSpan {
 	var all []ownedSpan
 	var open *history.Event
 	finish := func(at int64) {
 		if open != nil && (open.Session != 0 || open.Token != 0) {
-			if o := (ownedSpan{Span: measure.Span{From: open.At, To: at}, Client: owner[open.Session]}); o.Overlaps(s) {
+			if o := (ownedSpan{Span: spans.Span{From: open.At, Until: at}, Client: owner[open.Session]}); o.Overlaps(s) {
 				all = append(all, o)
 			}
 		}
@@ -44,7 +44,7 @@ func heldSpans(events *history.Log, lock string, s measure.Span, end int64,
 			finish(e.At)
 			open = &e
 		}
-		if e.At >= s.To {
+		if e.At >= s.Until {
 			break
 		}
 	}
@@ -134,7 +134,7 @@ func accesses(in result.Input, scenes []Scene) [][]access {
 // endOf is when the last scene ends.
 func endOf(scenes []Scene) (end int64) {
 	for i := range scenes {
-		end = max(end, scenes[i].To)
+		end = max(end, scenes[i].Until)
 	}
 	return end
 }
@@ -142,7 +142,7 @@ func endOf(scenes []Scene) (end int64) {
 // addTo adds an access to the scenes that it belongs to.
 func addTo(all [][]access, scenes []Scene, lock string, a access) {
 	for i := range scenes {
-		if s := &scenes[i]; s.Lock == lock && a.At >= s.From && a.At < s.To {
+		if s := &scenes[i]; s.Lock == lock && a.At >= s.From && a.At < s.Until {
 			all[i] = append(all[i], a)
 		}
 	}

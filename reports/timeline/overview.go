@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/reports/chart"
 	"locklab/reports/measure"
@@ -15,9 +16,9 @@ import (
 
 // An overview is what a timeline of the whole run has besides its lanes.
 type overview struct {
-	Gaps  []measure.Span // in which no client got a lock, though one waited
-	Found []int64        // when each finding began
-	Parts []Timeline     // the timelines of parts of the run, in the order of their numbers
+	Gaps  []spans.Span // in which no client got a lock, though one waited
+	Found []int64      // when each finding began
+	Parts []Timeline   // the timelines of parts of the run, in the order of their numbers
 }
 
 // overviewSteps is into how many steps an overview divides a run.
@@ -25,7 +26,7 @@ const overviewSteps = 160
 
 // A share is a time in which a client held locks for some part of it.
 type share struct {
-	measure.Span
+	spans.Span
 	Level int // 1 to len(shareLevels)
 }
 
@@ -36,7 +37,7 @@ var shareLevels = [...]struct{ most, strength float64 }{{0.05, 0.4}, {0.25, 0.7}
 // progress. It is for a run that has several parts to show.
 func NewOverview(in result.Input, faults []measure.FaultSpan, parts []Timeline) Timeline {
 	from, to := RunExtent(in)
-	t := Timeline{Scene: Scene{Span: measure.Span{From: int64(from * 1e9), To: int64(to * 1e9)},
+	t := Timeline{Scene: Scene{Span: spans.Span{From: int64(from * 1e9), Until: int64(to * 1e9)},
 		Title: "The whole run: who held, faults, and gaps without progress"}, Faults: faults,
 		colors: NewPalette(in), Modes: map[history.Mode]bool{}}
 	t.Overview = &overview{Gaps: gaps(in.Acquisitions, t.Span), Parts: parts}
@@ -59,14 +60,14 @@ func NewOverview(in result.Input, faults []measure.FaultSpan, parts []Timeline) 
 		held[i] = make([]int64, overviewSteps)
 	}
 	ends := newBeliefs(in)
-	step := max((t.To-t.From)/overviewSteps, 1)
+	step := max(t.Lasts()/overviewSteps, 1)
 	for i := range in.Acquisitions {
 		a := &in.Acquisitions[i]
 		k, shown := index[a.Client]
 		if !shown || !a.Granted() {
 			continue
 		}
-		at, until := max(a.Returned, t.From), min(ends.BelievedUntil(a), t.To)
+		at, until := max(a.Returned, t.From), min(ends.BelievedUntil(a), t.Until)
 		for n := (at - t.From) / step; n < overviewSteps && at < until; n++ {
 			next := min(until, t.From+(n+1)*step)
 			held[k][n] += next - at
@@ -92,9 +93,9 @@ func shares(held []int64, from, step int64) (all []share) {
 		for level < len(shareLevels) && float64(ns) > shareLevels[level-1].most*float64(step) {
 			level++
 		}
-		s := share{measure.Span{From: from + int64(n)*step, To: from + int64(n+1)*step}, level}
-		if k := len(all) - 1; k >= 0 && all[k].To == s.From && all[k].Level == level {
-			all[k].To = s.To
+		s := share{spans.Span{From: from + int64(n)*step, Until: from + int64(n+1)*step}, level}
+		if k := len(all) - 1; k >= 0 && all[k].Until == s.From && all[k].Level == level {
+			all[k].Until = s.Until
 			continue
 		}
 		all = append(all, s)
@@ -115,8 +116,8 @@ func (o *overview) longestGap() string {
 	if len(o.Gaps) == 0 {
 		return ""
 	}
-	longest := slices.MaxFunc(o.Gaps, func(a, b measure.Span) int { return cmp.Compare(a.To-a.From, b.To-b.From) })
-	return words.Duration(longest.To - longest.From)
+	longest := slices.MaxFunc(o.Gaps, func(a, b spans.Span) int { return cmp.Compare(a.Lasts(), b.Lasts()) })
+	return words.Duration(longest.Lasts())
 }
 
 // RunExtent is the x axis of pictures of the whole run: from the first attempt to the last event, in seconds.

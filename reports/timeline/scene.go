@@ -9,6 +9,7 @@ import (
 	"locklab/chaos"
 	"locklab/harness/check"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/harness/scenario"
 	"locklab/reports/measure"
@@ -17,7 +18,7 @@ import (
 
 // A Scene is the part of a run that the timeline shows: one lock, a span, and the clients that it is about.
 type Scene struct {
-	measure.Span
+	spans.Span
 	Lock    string
 	Clients []string           // the most important first
 	Overlap *evidence.Finding  // if the scene is about one
@@ -57,14 +58,14 @@ func chooseScenes(in result.Input, faults []measure.FaultSpan) (all scenes) {
 		return all
 	}
 	shown := func(f *evidence.Finding) bool {
-		shows := func(s Scene) bool { return s.From <= f.At && f.At < s.To && s.Lock == f.Lock }
+		shows := func(s Scene) bool { return s.From <= f.At && f.At < s.Until && s.Lock == f.Lock }
 		return all.Lead != nil && shows(lead) || slices.ContainsFunc(all.Parts, shows)
 	}
 	labels := map[string]bool{}
 	if all.Lead != nil && lead.Fault != nil {
 		labels[lead.Fault.Label()] = true
 	}
-	standing := gaps(in.Acquisitions, measure.Span{To: in.Window.End})
+	standing := gaps(in.Acquisitions, spans.Span{Until: in.Window.End})
 	for i := range faults {
 		if f := &faults[i]; all.Lead == nil || !labels[f.Label()] {
 			labels[f.Label()] = true
@@ -78,7 +79,7 @@ func chooseScenes(in result.Input, faults []measure.FaultSpan) (all scenes) {
 	}
 	// Those about a finding stay, and then the longest ones.
 	slices.SortStableFunc(all.Parts, func(a, b Scene) int {
-		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.To-b.From, a.To-a.From))
+		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(b.Lasts(), a.Lasts()))
 	})
 	all.Left = max(0, len(all.Parts)-maxParts)
 	all.Parts = all.Parts[:len(all.Parts)-all.Left]
@@ -139,7 +140,7 @@ func chooseScene(in result.Input, faults []measure.FaultSpan, byLock [][]*histor
 		return s, false
 	}
 	if len(faults) > 0 {
-		return faultScene(in, byLock, &faults[0], gaps(in.Acquisitions, measure.Span{To: in.Window.End})), true
+		return faultScene(in, byLock, &faults[0], gaps(in.Acquisitions, spans.Span{Until: in.Window.End})), true
 	}
 	return firstHolds(busiest(byLock), in.Window), true
 }
@@ -153,11 +154,11 @@ func busiest(byLock [][]*history.Acquisition) []*history.Acquisition {
 // such fault, and ends a little after the older hold.
 func overlapScene(in result.Input, faults []measure.FaultSpan, f evidence.Finding) Scene {
 	s := Scene{Lock: f.Lock, Clients: f.Clients, Overlap: &f, Title: OverlapTitle(in, f)}
-	s.Span = measure.Span{From: f.At, To: f.Until}
+	s.Span = spans.Span{From: f.At, Until: f.Until}
 	start := f.At
 	if older := holdOf(in.Acquisitions, f, 0); older != nil {
 		start = older.Returned
-		s.To = max(s.To, newBeliefs(in).BelievedUntil(older))
+		s.Until = max(s.Until, newBeliefs(in).BelievedUntil(older))
 	}
 	for i := range faults {
 		if faults[i].ID == f.Fault && f.Fault != "" {
@@ -166,7 +167,7 @@ func overlapScene(in result.Input, faults []measure.FaultSpan, f evidence.Findin
 		}
 	}
 	// A long hold before the fault is cut off.
-	start = max(start, s.From-max(3*(f.Until-f.At), (s.To-s.From)/4))
+	start = max(start, s.From-max(3*(f.Until-f.At), s.Lasts()/4))
 	s.From = min(s.From, start)
 	s.pad(0.08)
 	return s
@@ -205,7 +206,7 @@ func holdOf(acq []history.Acquisition, f evidence.Finding, i int) *history.Acqui
 // findingScene shows the grants before a finding, and of what was found no more than three times as much, so that both
 // can be seen. If there are no grants before it, it shows the first ones, and without grants all of what was found.
 func findingScene(byLock [][]*history.Acquisition, name string, f *evidence.Finding) Scene {
-	s := Scene{Lock: f.Lock, Clients: f.Clients, Span: measure.Span{From: f.At, To: f.At},
+	s := Scene{Lock: f.Lock, Clients: f.Clients, Span: spans.Span{From: f.At, Until: f.At},
 		Title: "What " + name + " found on " + f.Lock + ": " + f.Kind.Words()}
 	var held []*history.Acquisition
 	for _, of := range byLock {
@@ -220,10 +221,10 @@ func findingScene(byLock [][]*history.Acquisition, name string, f *evidence.Find
 	if i < len(held) {
 		after = held[min(i+grantsBefore, len(held)-1)].Returned
 	}
-	s.To = after
+	s.Until = after
 	if i > 0 {
 		s.From = min(s.From, held[i-min(i, grantsBefore)].Returned)
-		s.To = min(max(after, f.Until), f.At+3*max(f.At-s.From, 1e6))
+		s.Until = min(max(after, f.Until), f.At+3*max(f.At-s.From, 1e6))
 	}
 	s.pad(0.03)
 	return s
@@ -234,13 +235,13 @@ const grantsBefore = 12
 
 // faultScene shows a fault for as long as its effect lasted: on the lock on which something was found that it explains,
 // or else on the busiest one.
-func faultScene(in result.Input, byLock [][]*history.Acquisition, f *measure.FaultSpan, standing []measure.Span) Scene {
+func faultScene(in result.Input, byLock [][]*history.Acquisition, f *measure.FaultSpan, standing []spans.Span) Scene {
 	s := Scene{Fault: f}
-	var found []measure.Span
+	var found []spans.Span
 	for i := range in.Report.Checks {
 		for k := range in.Report.Checks[i].Findings {
 			if of := &in.Report.Checks[i].Findings[k]; of.Fault == f.ID && of.Lock != "" {
-				found = append(found, measure.Span{From: f.From, To: max(of.Until, of.At)})
+				found = append(found, spans.Span{From: f.From, Until: max(of.Until, of.At)})
 				s.Lock = cmp.Or(s.Lock, of.Lock)
 				s.Clients = append(s.Clients, of.Clients...)
 			}
@@ -292,9 +293,9 @@ func firstHolds(held []*history.Acquisition, w measure.Interval) Scene {
 		}
 		last = a
 	}
-	s.Span = measure.Span{From: held[i].Returned, To: last.Returned}
+	s.Span = spans.Span{From: held[i].Returned, Until: last.Returned}
 	if until := last.BelievedUntil(math.MaxInt64); until != math.MaxInt64 {
-		s.To = until
+		s.Until = until
 	}
 	s.pad(0.02)
 	return s
@@ -316,22 +317,22 @@ func (s *Scene) surround(held []*history.Acquisition) {
 		})
 		return i
 	}
-	first, after := place(s.From), place(s.To)
+	first, after := place(s.From), place(s.Until)
 	if after-first >= 2*grantsAround {
 		return
 	}
-	most := 10 * (s.To - s.From)
+	most := 10 * s.Lasts()
 	if s.Overlap == nil {
 		most = max(most, int64(reach))
 	}
 	earliest, latest := held[max(first-grantsAround, 0)].Returned, held[min(after+grantsAround, len(held))-1].Returned
-	s.From, s.To = min(s.From, max(earliest, s.From-most)), max(s.To, min(latest, s.To+most))
+	s.From, s.Until = min(s.From, max(earliest, s.From-most)), max(s.Until, min(latest, s.Until+most))
 }
 
 // pad extends the scene by a share of its length on both sides.
 func (s *Scene) pad(share float64) {
-	by := max(int64(float64(s.To-s.From)*share), 1e6)
-	s.From, s.To = max(s.From-by, 0), s.To+by
+	by := max(int64(float64(s.Lasts())*share), 1e6)
+	s.From, s.Until = max(s.From-by, 0), s.Until+by
 }
 
 // Anchor is the time that the scene is about.

@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/reports/measure"
 	"locklab/reports/result"
@@ -44,19 +45,19 @@ type Timeline struct {
 type Lane struct {
 	Client  string
 	Color   color.NRGBA
-	Waits   []measure.Span
-	Holds   []Hold         // believed
-	Reads   []Hold         // believed, to read
-	Double  []measure.Span // while another client believed in a hold that this one excludes
-	Stopped []measure.Span // while its process was stopped
-	Unsure  []measure.Span // while it may have believed, after its last event
-	After   []measure.Span // while it still used what the lock protects, though it had learned of its loss
-	Shares  []share        // how much of the time it held, of an overview
+	Waits   []spans.Span
+	Holds   []Hold       // believed
+	Reads   []Hold       // believed, to read
+	Double  []spans.Span // while another client believed in a hold that this one excludes
+	Stopped []spans.Span // while its process was stopped
+	Unsure  []spans.Span // while it may have believed, after its last event
+	After   []spans.Span // while it still used what the lock protects, though it had learned of its loss
+	Shares  []share      // how much of the time it held, of an overview
 }
 
 // A Hold is the time for which a client believed that it held the lock.
 type Hold struct {
-	measure.Span
+	spans.Span
 	*history.Acquisition
 	Lines []int // of history.jsonl: its events within the scene
 	// First and Last are the servers' transactions that began and ended it; 0 if they are not known.
@@ -66,7 +67,7 @@ type Hold struct {
 
 // An ownedSpan is a span that belongs to a client ("" = unknown).
 type ownedSpan struct {
-	measure.Span
+	spans.Span
 	Client string
 	Row    int // of several at the same time
 }
@@ -91,7 +92,7 @@ func New(in result.Input, faults []measure.FaultSpan) (ts Timelines) {
 		all = append([]Scene{*chosen.Lead}, all...)
 	}
 	for i := range all {
-		all[i].To = min(all[i].To, max(in.Window.End, all[i].From+1e6))
+		all[i].Until = min(all[i].Until, max(in.Window.End, all[i].From+1e6))
 	}
 	for i, t := range Of(in, faults, all) {
 		t.File = Name
@@ -156,7 +157,7 @@ func (t *Timeline) fillLanes(in result.Input, b history.Beliefs) {
 	first := map[string]int64{}
 	for i := range in.Acquisitions {
 		a := &in.Acquisitions[i]
-		if a.Lock != t.Lock || a.Invoked >= t.To {
+		if a.Lock != t.Lock || a.Invoked >= t.Until {
 			continue
 		}
 		until := end
@@ -168,7 +169,7 @@ func (t *Timeline) fillLanes(in result.Input, b history.Beliefs) {
 		} else if a.Returned != history.None {
 			until = a.Returned
 		}
-		if !t.Overlaps(measure.Span{From: a.Invoked, To: until}) {
+		if !t.Overlaps(spans.Span{From: a.Invoked, Until: until}) {
 			continue
 		}
 		took = append(took, a)
@@ -176,9 +177,9 @@ func (t *Timeline) fillLanes(in result.Input, b history.Beliefs) {
 		// that held only before, and then those that never did.
 		at := 2*end + a.Invoked
 		switch {
-		case a.Granted() && a.Returned < t.To && a.Returned >= t.Anchor():
+		case a.Granted() && a.Returned < t.Until && a.Returned >= t.Anchor():
 			at = a.Returned
-		case a.Granted() && a.Returned < t.To:
+		case a.Granted() && a.Returned < t.Until:
 			at = end + a.Returned
 		}
 		if v, known := first[a.Client]; !known || at < v {
@@ -220,27 +221,27 @@ func (t *Timeline) fillLanes(in result.Input, b history.Beliefs) {
 		l := &t.Lanes[k]
 		if a.Granted() {
 			t.Modes[a.Mode] = true
-			l.Waits = append(l.Waits, measure.Span{From: a.Invoked, To: a.Returned})
+			l.Waits = append(l.Waits, spans.Span{From: a.Invoked, Until: a.Returned})
 			held := &l.Holds
 			if a.Mode == history.ModeRead {
 				held = &l.Reads
 			}
-			h := Hold{Span: measure.Span{From: a.Returned, To: b.BelievedUntil(a)}, Acquisition: a,
+			h := Hold{Span: spans.Span{From: a.Returned, Until: b.BelievedUntil(a)}, Acquisition: a,
 				Lines: lines[acquisitionID{a.Client, a.N}], Unsure: unsure(b, a)}
 			if z, known := served[serverID{a.Session, a.Token}]; known {
 				h.First, h.Last = z.First, z.Last
 			}
 			*held = append(*held, h)
 			if h.Unsure {
-				l.Unsure = append(l.Unsure, measure.Span{From: b.BelievedUntil(a), To: b.End})
+				l.Unsure = append(l.Unsure, spans.Span{From: b.BelievedUntil(a), Until: b.End})
 			}
 			if a.Lost != history.None {
 				l.After = append(l.After, t.after(a)...)
 			}
 		} else if a.Returned != history.None {
-			l.Waits = append(l.Waits, measure.Span{From: a.Invoked, To: a.Returned})
+			l.Waits = append(l.Waits, spans.Span{From: a.Invoked, Until: a.Returned})
 		} else {
-			l.Waits = append(l.Waits, measure.Span{From: a.Invoked, To: end})
+			l.Waits = append(l.Waits, spans.Span{From: a.Invoked, Until: end})
 		}
 	}
 	if words.Value(in.Result.Safety.Overlaps) > 0 {
@@ -250,7 +251,7 @@ func (t *Timeline) fillLanes(in result.Input, b history.Beliefs) {
 
 // after is the time from a client's learning that its hold was lost to its last use of what the lock protects under it;
 // empty if there was none.
-func (t *Timeline) after(a *history.Acquisition) []measure.Span {
+func (t *Timeline) after(a *history.Acquisition) []spans.Span {
 	last := a.Lost
 	for _, use := range t.Accesses {
 		if use.Client == a.Client && use.Acq == a.N {
@@ -260,7 +261,7 @@ func (t *Timeline) after(a *history.Acquisition) []measure.Span {
 	if last == a.Lost {
 		return nil
 	}
-	return []measure.Span{{From: a.Lost, To: last}}
+	return []spans.Span{{From: a.Lost, Until: last}}
 }
 
 // An acquisitionID tells the acquisitions of one lock apart.
@@ -274,7 +275,7 @@ type acquisitionID struct {
 func linesOf(events *history.Log, s Scene) map[acquisitionID][]int {
 	by := map[acquisitionID][]int{}
 	for i, e := range events.Since(s.From) {
-		if e.At >= s.To {
+		if e.At >= s.Until {
 			break
 		}
 		if e.Lock == s.Lock && e.Acq != 0 {
@@ -317,15 +318,15 @@ func transactions(rep check.Report, of []*history.Acquisition) map[serverID]chec
 // findings are drawn.
 func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, index map[string]int,
 	ends history.Beliefs) {
-	mark := func(client string, s measure.Span) {
-		if k, shown := index[client]; shown && s.To > s.From {
+	mark := func(client string, s spans.Span) {
+		if k, shown := index[client]; shown && s.Until > s.From {
 			t.Lanes[k].Double = append(t.Lanes[k].Double, s)
 		}
 	}
 	for _, f := range result.OverlapFindings(in.Report) {
-		if f.Lock == t.Lock && t.Overlaps(measure.Span{From: f.At, To: f.Until}) {
-			mark(f.Clients[0], measure.Span{From: f.At, To: f.Until})
-			mark(f.Clients[1], measure.Span{From: f.At, To: f.Until})
+		if f.Lock == t.Lock && t.Overlaps(spans.Span{From: f.At, Until: f.Until}) {
+			mark(f.Clients[0], spans.Span{From: f.At, Until: f.Until})
+			mark(f.Clients[1], spans.Span{From: f.At, Until: f.Until})
 		}
 	}
 	held := slices.DeleteFunc(slices.Clone(took), func(a *history.Acquisition) bool { return !a.Granted() })
@@ -336,7 +337,7 @@ func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, ind
 			if b.Returned >= until {
 				break
 			}
-			if both := (measure.Span{From: b.Returned, To: min(until, ends.BelievedUntil(b))}); a.Client != b.Client &&
+			if both := (spans.Span{From: b.Returned, Until: min(until, ends.BelievedUntil(b))}); a.Client != b.Client &&
 				history.Conflict(a.Mode, b.Mode) {
 				mark(a.Client, both)
 				mark(b.Client, both)
@@ -344,6 +345,6 @@ func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, ind
 		}
 	}
 	for k := range t.Lanes {
-		t.Lanes[k].Double = measure.Union(t.Lanes[k].Double)
+		t.Lanes[k].Double = spans.Merged(t.Lanes[k].Double)
 	}
 }

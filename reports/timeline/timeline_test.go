@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness/check"
 	"locklab/harness/check/evidence"
+	"locklab/harness/check/spans"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -44,30 +45,30 @@ func TestTimelineTellsTheStory(t *testing.T) {
 	if diff := cmp.Diff(want, story); diff != "" {
 		t.Errorf("story (-want +got):\n%s", diff)
 	}
-	if tl.From >= synth.Ms(1000) || tl.From < synth.Ms(500) || tl.To <= synth.Ms(3925) || tl.To > synth.Ms(4500) {
-		t.Errorf("scene from %d to %d does not run from a little before to a little after", tl.From, tl.To)
+	if tl.From >= synth.Ms(1000) || tl.From < synth.Ms(500) || tl.Until <= synth.Ms(3925) || tl.Until > synth.Ms(4500) {
+		t.Errorf("scene from %d to %d does not run from a little before to a little after", tl.From, tl.Until)
 	}
 	if len(tl.Lanes) != 5 || tl.Lanes[0].Client != "c1/1" || tl.Lanes[1].Client != "c2/1" {
 		t.Errorf("lanes %v", tl.Lanes)
 	}
 	victim := tl.Lanes[0]
-	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(1010), To: synth.Ms(3900)}}, victim.Stopped); diff != "" {
+	if diff := cmp.Diff([]spans.Span{{From: synth.Ms(1010), Until: synth.Ms(3900)}}, victim.Stopped); diff != "" {
 		t.Errorf("stopped (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(1000), To: synth.Ms(3925)}}, spansOf(victim.Holds)); diff != "" {
+	if diff := cmp.Diff([]spans.Span{{From: synth.Ms(1000), Until: synth.Ms(3925)}}, spansOf(victim.Holds)); diff != "" {
 		t.Errorf("believed until it learned of the loss (-want +got):\n%s", diff)
 	}
 	// c2 from 3300 to 3420, and again from 3855 until the victim learns.
-	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(3300), To: synth.Ms(3420)},
-		{From: synth.Ms(3855), To: synth.Ms(3925)}}, tl.Lanes[1].Double); diff != "" {
+	if diff := cmp.Diff([]spans.Span{{From: synth.Ms(3300), Until: synth.Ms(3420)},
+		{From: synth.Ms(3855), Until: synth.Ms(3925)}}, tl.Lanes[1].Double); diff != "" {
 		t.Errorf("two at once (-want +got):\n%s", diff)
 	}
 	if n := len(victim.Double); n != 5 {
 		t.Errorf("the victim overlaps %d others, want 5", n)
 	}
 	for _, h := range tl.Held {
-		if h.Client == "c1/1" && (h.From != synth.Ms(999) || h.To != synth.Ms(3296)) {
-			t.Errorf("the observer saw c1/1 hold from %d to %d", h.From, h.To)
+		if h.Client == "c1/1" && (h.From != synth.Ms(999) || h.Until != synth.Ms(3296)) {
+			t.Errorf("the observer saw c1/1 hold from %d to %d", h.From, h.Until)
 		}
 	}
 }
@@ -106,8 +107,8 @@ func TestTimelinesOfFaults(t *testing.T) {
 	}{{"kill", 9000, 14000}, {"partition", 15500, 17000}} {
 		tl := all[i]
 		pad := (want.to - want.from) * 0.09
-		if tl.Fault == nil || tl.Fault.Kind != want.kind || tl.From > synth.Ms(want.from) || tl.To < synth.Ms(want.to) ||
-			tl.From < synth.Ms(want.from-pad) || tl.To > synth.Ms(want.to+pad) {
+		if tl.Fault == nil || tl.Fault.Kind != want.kind || tl.From > synth.Ms(want.from) || tl.Until < synth.Ms(want.to) ||
+			tl.From < synth.Ms(want.from-pad) || tl.Until > synth.Ms(want.to+pad) {
 			t.Errorf("timeline %d is of %v, %v", i+1, tl.Fault, tl.Span)
 		}
 		if len(tl.Lanes) != maxLanes || tl.Hidden != 64-maxLanes {
@@ -116,16 +117,16 @@ func TestTimelinesOfFaults(t *testing.T) {
 	}
 	o := ts.All[0]
 	if len(o.Overview.Gaps) != 1 || o.Overview.Gaps[0].From < synth.Ms(8950) || o.Overview.Gaps[0].From > synth.Ms(9000) ||
-		o.Overview.Gaps[0].To != synth.Ms(11400) {
+		o.Overview.Gaps[0].Until != synth.Ms(11400) {
 		t.Errorf("gaps %v, want one from 9 s to 11.4 s", o.Overview.Gaps)
 	}
-	if o.From > synth.Ms(4000) || o.To < synth.Ms(24000) || len(o.Faults) != 2 || len(o.Lanes) != 2*maxLanes {
+	if o.From > synth.Ms(4000) || o.Until < synth.Ms(24000) || len(o.Faults) != 2 || len(o.Lanes) != 2*maxLanes {
 		t.Errorf("overview of %v with %d faults and %d lanes", o.Span, len(o.Faults), len(o.Lanes))
 	}
 	for _, l := range o.Lanes {
 		for _, s := range l.Shares {
-			if s.From > synth.Ms(9200) && s.To < synth.Ms(11200) {
-				t.Errorf("%s holds in the gap, from %d to %d", l.Client, s.From, s.To)
+			if s.From > synth.Ms(9200) && s.Until < synth.Ms(11200) {
+				t.Errorf("%s holds in the gap, from %d to %d", l.Client, s.From, s.Until)
 			}
 		}
 	}
@@ -150,12 +151,12 @@ func TestTimelineSurroundsAnInstant(t *testing.T) {
 		{985, 995, false, 960.01, 995},
 		{2000, 2000, false, 1750, 2000},
 	} {
-		s := Scene{Span: measure.Span{From: synth.Ms(c.from), To: synth.Ms(c.to)}}
+		s := Scene{Span: spans.Span{From: synth.Ms(c.from), Until: synth.Ms(c.to)}}
 		if c.overlap {
 			s.Overlap = &evidence.Finding{}
 		}
 		s.surround(held)
-		if want := (measure.Span{From: synth.Ms(c.wantFrom), To: synth.Ms(c.wantTo)}); s.Span != want {
+		if want := (spans.Span{From: synth.Ms(c.wantFrom), Until: synth.Ms(c.wantTo)}); s.Span != want {
 			t.Errorf("%v ms to %v ms is shown as %v, want %v", c.from, c.to, s.Span, want)
 		}
 	}
@@ -163,10 +164,10 @@ func TestTimelineSurroundsAnInstant(t *testing.T) {
 
 // The effect of a fault lasts until the clients make progress again.
 func TestEffectOutlastsTheFault(t *testing.T) {
-	f := measure.FaultSpan{Span: measure.Span{From: 100, To: 200}}
-	got := felt(&f, []measure.Span{{From: 10, To: 20}, {From: 190, To: 400}, {From: 500, To: 600}},
-		[]measure.Span{{From: 100, To: 250}})
-	if want := (measure.Span{From: 100, To: 400}); got != want {
+	f := measure.FaultSpan{Span: spans.Span{From: 100, Until: 200}}
+	got := felt(&f, []spans.Span{{From: 10, Until: 20}, {From: 190, Until: 400}, {From: 500, Until: 600}},
+		[]spans.Span{{From: 100, Until: 250}})
+	if want := (spans.Span{From: 100, Until: 400}); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -186,8 +187,8 @@ func TestGapsAreOfWaiters(t *testing.T) {
 	at = 600 // c2/1 asked at 400
 	hold("c2/1", 400)
 	run := synth.RunOf(s.Sorted(), scenario.Scenario{Load: workloads.Load{Arrivals: workloads.Closed}})
-	all := gaps(run.Acquisitions, measure.Span{To: synth.Ms(700)})
-	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(400), To: synth.Ms(601)}}, all); diff != "" {
+	all := gaps(run.Acquisitions, spans.Span{Until: synth.Ms(700)})
+	if diff := cmp.Diff([]spans.Span{{From: synth.Ms(400), Until: synth.Ms(601)}}, all); diff != "" {
 		t.Errorf("gaps (-want +got):\n%s", diff)
 	}
 }
@@ -203,7 +204,7 @@ func TestTimelineShowsAWriteAfterTheLoss(t *testing.T) {
 		}
 	}
 	victim := timelineOf(t, in).Lanes[0]
-	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(3905), To: synth.Ms(3912)}}, victim.After); diff != "" {
+	if diff := cmp.Diff([]spans.Span{{From: synth.Ms(3905), Until: synth.Ms(3912)}}, victim.After); diff != "" {
 		t.Errorf("after the loss (-want +got):\n%s", diff)
 	}
 }
@@ -243,12 +244,12 @@ func TestTimelineOfAFinding(t *testing.T) {
 			}
 		}
 	}
-	if before < grantsBefore || before > grantsBefore+2 || tl.To <= synth.Ms(5000) || tl.To > synth.Ms(6700) {
+	if before < grantsBefore || before > grantsBefore+2 || tl.Until <= synth.Ms(5000) || tl.Until > synth.Ms(6700) {
 		t.Errorf("%d grants before it, in the scene %v", before, tl.Span)
 	}
 
 	v.Findings[0].At = 0 // before all grants
-	if tl, _ := found(in); tl.To < grant(in, grantsBefore) || tl.To > grant(in, 2*grantsBefore) {
+	if tl, _ := found(in); tl.Until < grant(in, grantsBefore) || tl.Until > grant(in, 2*grantsBefore) {
 		t.Errorf("of a finding before all grants: %v", tl.Span)
 	}
 	events := in.Events.Events()
@@ -259,7 +260,7 @@ func TestTimelineOfAFinding(t *testing.T) {
 	}
 	in.Events = history.NewLog(events)
 	in.Acquisitions = history.Acquisitions(in.Events)
-	if tl := timelineOf(t, in); tl.From > 0 || tl.To < synth.Ms(6500) || len(tl.Lanes) == 0 {
+	if tl := timelineOf(t, in); tl.From > 0 || tl.Until < synth.Ms(6500) || len(tl.Lanes) == 0 {
 		t.Errorf("of a finding without grants: %v", tl.Span)
 	}
 }
@@ -293,19 +294,19 @@ func TestTimelineOfReadersAndWriters(t *testing.T) {
 		t.Errorf("headline %q", in.Result.Headline)
 	}
 	tl := timelineOf(t, in)
-	double := map[string][]measure.Span{}
+	double := map[string][]spans.Span{}
 	for _, l := range tl.Lanes {
 		double[l.Client] = l.Double
 		if l.Client == "c2/1" && (len(l.Reads) != 3 || len(l.Holds) != 0) {
 			t.Errorf("c2/1 reads %v, holds %v", l.Reads, l.Holds)
 		}
 	}
-	want := map[string][]measure.Span{
-		"c1/1": {{From: synth.Ms(3300), To: synth.Ms(3560)}, {From: synth.Ms(3565), To: synth.Ms(3750)},
-			{From: synth.Ms(3755), To: synth.Ms(3925)}},
-		"c2/1": {{From: synth.Ms(3300), To: synth.Ms(3420)}, {From: synth.Ms(3755), To: synth.Ms(3925)}},
-		"c3/1": {{From: synth.Ms(3304), To: synth.Ms(3500)}, {From: synth.Ms(3759), To: synth.Ms(3925)}},
-		"c4/1": {{From: synth.Ms(3308), To: synth.Ms(3560)}}, "c5/1": {{From: synth.Ms(3565), To: synth.Ms(3750)}},
+	want := map[string][]spans.Span{
+		"c1/1": {{From: synth.Ms(3300), Until: synth.Ms(3560)}, {From: synth.Ms(3565), Until: synth.Ms(3750)},
+			{From: synth.Ms(3755), Until: synth.Ms(3925)}},
+		"c2/1": {{From: synth.Ms(3300), Until: synth.Ms(3420)}, {From: synth.Ms(3755), Until: synth.Ms(3925)}},
+		"c3/1": {{From: synth.Ms(3304), Until: synth.Ms(3500)}, {From: synth.Ms(3759), Until: synth.Ms(3925)}},
+		"c4/1": {{From: synth.Ms(3308), Until: synth.Ms(3560)}}, "c5/1": {{From: synth.Ms(3565), Until: synth.Ms(3750)}},
 	}
 	if diff := cmp.Diff(want, double); diff != "" {
 		t.Errorf("overlaps (-want +got):\n%s", diff)
@@ -336,7 +337,7 @@ func TestTheClientThatCameLastGetsTheLock(t *testing.T) {
 	in := inputOf(synth.ReadWriteRun())
 	in.Acquisitions = []history.Acquisition{held("c1/1", history.ModeWrite, 5, 200),
 		held("c2/1", history.ModeRead, 6, 100)}
-	tl := &Timeline{Scene: Scene{Span: measure.Span{To: 1000}, Overlap: &evidence.Finding{Lock: synth.TheLock, At: 200,
+	tl := &Timeline{Scene: Scene{Span: spans.Span{Until: 1000}, Overlap: &evidence.Finding{Lock: synth.TheLock, At: 200,
 		Clients: []string{"c1/1", "c2/1"}, Tokens: []int64{5, 6}}}}
 	if m := moments(in, tl); !slices.ContainsFunc(m, func(m moment) bool {
 		return m.At == 200 && m.Text == "c1/1 gets the lock to write"
@@ -354,7 +355,7 @@ func TestAccessesStandWhereTheyWereCalled(t *testing.T) {
 	in.Events = history.NewLog([]history.Event{event(10, "c1", history.Invoke, history.OpWrite),
 		event(20, "r1", history.OK, history.OpWrite), event(50, "r1", history.OK, history.OpRead)})
 	var called []int64
-	for _, a := range accesses(in, []Scene{{Span: measure.Span{To: 100}, Lock: synth.TheLock}})[0] {
+	for _, a := range accesses(in, []Scene{{Span: spans.Span{Until: 100}, Lock: synth.TheLock}})[0] {
 		called = append(called, a.Called)
 	}
 	if diff := cmp.Diff([]int64{10, 50}, called); diff != "" {
@@ -366,16 +367,16 @@ func TestAccessesStandWhereTheyWereCalled(t *testing.T) {
 func TestTimelineOfASemaphore(t *testing.T) {
 	in := inputOf(synth.SemaphoreRun())
 	tl := timelineOf(t, in)
-	double := map[string][]measure.Span{}
+	double := map[string][]spans.Span{}
 	for _, l := range tl.Lanes {
 		double[l.Client] = l.Double
 	}
 	// Three of two from 3304 to 3500, from 3510 to 3700, and from 3705 to 3925.
-	want := map[string][]measure.Span{
-		"c1/1": {{From: synth.Ms(3304), To: synth.Ms(3500)}, {From: synth.Ms(3510), To: synth.Ms(3700)},
-			{From: synth.Ms(3705), To: synth.Ms(3925)}},
-		"c2/1": nil, "c3/1": {{From: synth.Ms(3304), To: synth.Ms(3500)}},
-		"c4/1": {{From: synth.Ms(3510), To: synth.Ms(3700)}}, "c5/1": {{From: synth.Ms(3705), To: synth.Ms(3925)}},
+	want := map[string][]spans.Span{
+		"c1/1": {{From: synth.Ms(3304), Until: synth.Ms(3500)}, {From: synth.Ms(3510), Until: synth.Ms(3700)},
+			{From: synth.Ms(3705), Until: synth.Ms(3925)}},
+		"c2/1": nil, "c3/1": {{From: synth.Ms(3304), Until: synth.Ms(3500)}},
+		"c4/1": {{From: synth.Ms(3510), Until: synth.Ms(3700)}}, "c5/1": {{From: synth.Ms(3705), Until: synth.Ms(3925)}},
 	}
 	if diff := cmp.Diff(want, double); diff != "" {
 		t.Errorf("overlaps (-want +got):\n%s", diff)
@@ -406,9 +407,9 @@ func TestTimelineDrawsOnlyWhatIsKnown(t *testing.T) {
 }
 
 func TestCommonSpans(t *testing.T) {
-	got := Common([]measure.Span{{From: 1, To: 5}, {From: 7, To: 9}},
-		[]measure.Span{{From: 0, To: 2}, {From: 4, To: 8}, {From: 9, To: 10}})
-	if diff := cmp.Diff([]measure.Span{{From: 1, To: 2}, {From: 4, To: 5}, {From: 7, To: 8}}, got); diff != "" {
+	got := Common([]spans.Span{{From: 1, Until: 5}, {From: 7, Until: 9}},
+		[]spans.Span{{From: 0, Until: 2}, {From: 4, Until: 8}, {From: 9, Until: 10}})
+	if diff := cmp.Diff([]spans.Span{{From: 1, Until: 2}, {From: 4, Until: 5}, {From: 7, Until: 8}}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
@@ -423,7 +424,7 @@ func TestTimelineOfABrokenRunDoesNotGuess(t *testing.T) {
 	run.Partial = true
 	in = inputOf(run, evidence.Facts{Tokens: true, Queue: true, Exclusive: true, Partial: true})
 	victim := timelineOf(t, in).Lanes[0]
-	if diff := cmp.Diff([]measure.Span{{From: synth.Ms(1000), To: synth.Ms(1010)}}, spansOf(victim.Holds)); diff != "" {
+	if diff := cmp.Diff([]spans.Span{{From: synth.Ms(1000), Until: synth.Ms(1010)}}, spansOf(victim.Holds)); diff != "" {
 		t.Errorf("believed (-want +got):\n%s", diff)
 	}
 	if len(victim.Unsure) != 1 || victim.Unsure[0].From != synth.Ms(1010) || len(victim.Double) != 0 {

@@ -14,6 +14,9 @@ type Span struct{ From, Until int64 }
 // Lasts is how long it lasts.
 func (s Span) Lasts() int64 { return s.Until - s.From }
 
+// Overlaps reports whether both have an instant before their ends.
+func (s Span) Overlaps(o Span) bool { return s.From < o.Until && o.From < s.Until }
+
 // A List has times, in order of their beginning; none of them overlaps the next.
 type List []Span
 
