@@ -61,8 +61,8 @@ func notAttributable(format string, args ...any) Explanation {
 //
 // That some fault was in force does not explain it. The service must have taken the lock from the one before it gave
 // it to the other: by the servers' transactions where they were read, else by the tokens. And something must have kept
-// older from its service for long enough: see [Digest.expiryCause], and [Digest.outage] where there are no
-// transactions. Once that is over, older must have learned of its loss in time: see [Digest.toldBy].
+// older from its service for long enough: see [Digest.expiryCause], and [Digest.Outage] where there are no
+// transactions. Once that is over, older must have learned of its loss in time: see [Digest.ToldBy].
 //
 // Where it is not known which znodes are whose, the end of the holder's session takes the place of the znode's: see
 // [Digest.explainBySessions].

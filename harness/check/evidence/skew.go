@@ -192,13 +192,13 @@ func (c *clockBound) Within(p, q string, lasted int64) Explanation {
 // What uncertainty does to the checks:
 //
 //   - Belief exclusion: an overlap, or the gap of a hand-off, that is shorter than the uncertainty is neither an
-//     overlap nor none. It is left out if the servers' transactions show that it was a hand-off ([Digest.handedOver]),
+//     overlap nor none. It is left out if the servers' transactions show that it was a hand-off (handedOver),
 //     and otherwise the verdict is unknown, unless it fails by others and a fault explains this one as well.
 //   - Tokens, fairness, refusals, hand-offs, conditions under sometimes, and late and stale accesses of clients'
 //     records: pairs whose order is uncertain prove nothing. Those that would accuse somebody make the verdict unknown
 //     or are left out.
 //   - Faults, sessions and stalls: bounds that clients and servers must keep are longer, and those that a fault must
-//     reach to explain something are shorter, by as much as any two hosts may be off ([Digest.slack]). That a fault
+//     reach to explain something are shorter, by as much as any two hosts may be off ([Digest.Slack]). That a fault
 //     struck a holder must be certain.
 //   - Service exclusion: servers' transactions have times of the leader's wall clock, which may differ from the
 //     harness's too. All of it is part of the error with which they are placed ([Placement]).

@@ -35,10 +35,9 @@ var update = flag.Bool("update", false, "rewrite the sections of the manuals tha
 // they do not need stop reading.
 const maxWords = 1500
 
-// allWords is the most words that the manuals may have together. The limit is 22,000. The constant is what they have
-// come down to; it may rise to the limit, and not above it. A manual says how to use a thing, what to expect and what
-// it does not do; how a figure was measured is in reports/measurements, and what each lock does in recipes/SPEC.md.
-const allWords = 21_964
+// allWords is the most words that the manuals may have together. A manual says how to use a thing, what to expect and
+// what it does not do; how a figure was measured is in reports/measurements, and what each lock does in recipes/SPEC.md.
+const allWords = 22_000
 
 // The manuals can be read by somebody who has other things to do.
 func TestReadmesAreShort(t *testing.T) {
