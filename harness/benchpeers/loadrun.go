@@ -172,7 +172,7 @@ func (c *LoadConfig) locklab(ctx context.Context, to *targets, shape Shape) (s L
 
 // recordOf writes a run's record as a thin load's.
 func recordOf(run *rundir.Run, w measure.Interval) Record {
-	r := Record{Begin: Usage{At: w.From}, End: Usage{At: w.To}}
+	r := Record{Begin: Usage{At: w.From}, End: Usage{At: w.Until}}
 	for i := range run.Acquisitions {
 		a := &run.Acquisitions[i]
 		h := Hold{Asked: a.Asked(), Granted: never, Released: never}
