@@ -111,7 +111,7 @@ var layers = []layer{
 		"reports/figures"}},
 	{"runs", []string{"harness/simulate", "harness/run", "harness/incluster"}},
 	{"series", []string{"harness/series", "harness/doctor"}},
-	{"comparisons", []string{"harness/series/bench"}},
+	{"comparisons, console", []string{"harness/series/bench", "harness/console"}},
 	{"command", []string{"harness/cmd/locklab"}},
 }
 

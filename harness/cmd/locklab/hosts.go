@@ -19,6 +19,7 @@ import (
 	"locklab/ensembles/agent/serve"
 	"locklab/ensembles/netns"
 	"locklab/ensembles/reach"
+	"locklab/harness/console"
 	"locklab/harness/run"
 	"locklab/harness/series"
 	"locklab/reports/result"
@@ -33,7 +34,7 @@ type agentCmd struct{}
 
 // Run serves a host until the lease lapses. The agent's configuration comes from its environment, because its container
 // was created with it.
-func (agentCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (agentCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	lease, err := time.ParseDuration(os.Getenv(agent.EnvLease))
 	if err != nil || os.Getenv(agent.EnvSecret) == "" || os.Getenv(agent.EnvHost) == "" {
 		return fmt.Errorf("agent: %s, %s and %s must be set; agents are started by a run, not by hand", agent.EnvHost,
@@ -119,19 +120,19 @@ func (c installCmd) Run() error {
 type netnsLabCmd struct{}
 
 // Run starts the hosts of a lab of network namespaces.
-func (netnsLabCmd) Run(std streams) error { return netns.RunLab(std.In, std.Out) }
+func (netnsLabCmd) Run(std console.Streams) error { return netns.RunLab(std.In, std.Out) }
 
 type netnsHostCmd struct{}
 
 // Run becomes the agent of a host in namespaces of its own.
-func (netnsHostCmd) Run(std streams) error { return netns.RunHost(std.In) }
+func (netnsHostCmd) Run(std console.Streams) error { return netns.RunHost(std.In) }
 
 type clientCmd struct {
 	Config string `arg:"" help:"Configuration file."`
 }
 
 // Run runs a client process, in its working directory.
-func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c clientCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	cfg, err := readConfig[control.ClientConfig](c.Config)
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ type harnessCmd struct {
 
 // Run carries out a run of which [incluster.Execute] fetches the directory. It is judged there too, so only its exit
 // code and what it prints while it lasts matter here.
-func (c harnessCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c harnessCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	sc, err := loadScenario(ctx, std.In, c.Scenario)
 	if err == nil {
 		err = run.Adopt(ctx, sc)
@@ -171,7 +172,7 @@ func (c harnessCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	if err != nil {
 		return err
 	}
-	opts, end := following(std.Err, log)
+	opts, end := console.Following(std.Err, log)
 	defer end()
 	labs := series.Labs{Options: opts}
 	return conclude(labs.Run(ctx, series.Job{Scenario: sc, Dir: c.Out, Undrawn: true, Last: true}))
@@ -181,7 +182,7 @@ type protocolCmd struct{}
 
 // Run prints which protocols this binary's processes speak. A benchmark asks for them before it runs the processes of
 // two binaries side by side.
-func (protocolCmd) Run(std streams) error {
+func (protocolCmd) Run(std console.Streams) error {
 	return json.NewEncoder(std.Out).Encode(map[string]int{"client": control.Protocol})
 }
 

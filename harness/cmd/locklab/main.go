@@ -18,6 +18,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/debian"
+	"locklab/harness/console"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/settings"
@@ -64,12 +65,6 @@ type commands struct {
 	Protocol  protocolCmd  `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
 }
 
-// streams are where a command writes, results to Out and everything else to Err, and what it reads.
-type streams struct {
-	Out, Err io.Writer
-	In       io.Reader
-}
-
 func main() {
 	os.Exit(locklab())
 }
@@ -78,11 +73,11 @@ func main() {
 func locklab() int {
 	ctx, stop := interruptible()
 	defer stop()
-	return execute(ctx, os.Args[1:], streams{os.Stdout, os.Stderr, os.Stdin})
+	return execute(ctx, os.Args[1:], console.Streams{Out: os.Stdout, Err: os.Stderr, In: os.Stdin})
 }
 
 // newParser makes the parser of the command line. Unless the help is to be whole, that of long commands is short.
-func newParser(std streams, wholeHelp bool) (*kong.Kong, error) {
+func newParser(std console.Streams, wholeHelp bool) (*kong.Kong, error) {
 	all := &commands{
 		Run:   runCmd{overrides: overrides{Keys: scenarioFlags()}},
 		Bench: benchCmd{overrides: overrides{Keys: scenarioFlags()}},
@@ -122,7 +117,7 @@ func putHelpTexts(k *kong.Kong) error {
 type exit int
 
 // execute runs a command line and returns its exit code.
-func execute(ctx context.Context, args []string, std streams) (code int) {
+func execute(ctx context.Context, args []string, std console.Streams) (code int) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:

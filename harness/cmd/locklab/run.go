@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"locklab/ensembles"
+	"locklab/harness/console"
 	"locklab/harness/incluster"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -28,7 +29,7 @@ type runCmd struct {
 }
 
 // Run carries out a scenario.
-func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c *runCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	if c.InCluster { // perhaps the servers can be reached from there alone
 		c.adopt = func(_ context.Context, sc *scenario.Scenario) error { return sc.AdoptCount() }
 	}
@@ -41,7 +42,7 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 		return err
 	}
 	if c.DryRun && c.JSON {
-		return printJSON(std.Out, rundir.Timeline(sc, sc.Plan(nil)))
+		return console.PrintJSON(std.Out, rundir.Timeline(sc, sc.Plan(nil)))
 	}
 	if c.DryRun {
 		return rundir.WriteTimeline(std.Out, sc, nil)
@@ -84,7 +85,7 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 		out, err := incluster.Execute(ctx, sc, dir, incluster.Options{Log: log, Progress: std.Err})
 		return tell(std, out, c.JSON, err)
 	}
-	opts, end := following(std.Err, log)
+	opts, end := console.Following(std.Err, log)
 	show := opts.Progress
 	opts.Progress = func(p watch.Progress) { // comes once files and images were found to be there
 		announce()
