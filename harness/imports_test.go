@@ -112,6 +112,7 @@ var layers = []layer{
 	{"runs", []string{"harness/simulate", "harness/run", "harness/incluster"}},
 	{"series", []string{"harness/series", "harness/doctor"}},
 	{"comparisons, console", []string{"harness/series/bench", "harness/console"}},
+	{"inside labs", []string{"harness/inlab"}},
 	{"command", []string{"harness/cmd/locklab"}},
 }
 

@@ -19,6 +19,7 @@ import (
 	"locklab/ensembles"
 	"locklab/ensembles/debian"
 	"locklab/harness/console"
+	"locklab/harness/inlab"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/settings"
@@ -54,15 +55,9 @@ type commands struct {
 	Image      imageCmd      `cmd:"" help:"Make sure that there is an image with Java and ZooKeeper."`
 	Completion completionCmd `cmd:"" help:"Print code that makes a shell complete locklab's command line."`
 
-	Curator   curatorCmd   `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
-	Agent     agentCmd     `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
-	Install   installCmd   `cmd:"" hidden:"" help:"Copy this binary to a path in a pod."`
-	NetnsLab  netnsLabCmd  `cmd:"" hidden:"" help:"Start the hosts of a lab of network namespaces."`
-	NetnsHost netnsHostCmd `cmd:"" hidden:"" help:"Become a host of a lab of network namespaces."`
-	Client    clientCmd    `cmd:"" hidden:"" help:"Run a client process of a lab."`
-	Resource  resourceCmd  `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
-	Harness   harnessCmd   `cmd:"" hidden:"" help:"Carry out a run from a pod of its cluster."`
-	Protocol  protocolCmd  `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
+	Curator curatorCmd `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
+	Harness harnessCmd `cmd:"" hidden:"" help:"Carry out a run from a pod of its cluster."`
+	inlab.Commands
 }
 
 func main() {

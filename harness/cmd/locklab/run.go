@@ -15,6 +15,7 @@ import (
 	"locklab/harness/series"
 	"locklab/harness/simulate"
 	"locklab/harness/watch"
+	"locklab/reports/result"
 )
 
 type runCmd struct {
@@ -94,4 +95,28 @@ func (c *runCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger)
 	out, err := series.Execute(ctx, sc, dir, opts)
 	end()
 	return tell(std, out, c.JSON, err)
+}
+
+type harnessCmd struct {
+	Scenario string `arg:"" help:"Scenario file."`
+	Out      string `arg:"" help:"Run directory."`
+}
+
+// Run carries out a run of which [incluster.Execute] fetches the directory. It is judged there too, so only its exit
+// code and what it prints while it lasts matter here.
+func (c harnessCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
+	sc, err := loadScenario(ctx, std.In, c.Scenario)
+	if err == nil {
+		err = run.Adopt(ctx, sc)
+	}
+	if err == nil {
+		err = result.Validate(sc)
+	}
+	if err != nil {
+		return err
+	}
+	opts, end := console.Following(std.Err, log)
+	defer end()
+	labs := series.Labs{Options: opts}
+	return conclude(labs.Run(ctx, series.Job{Scenario: sc, Dir: c.Out, Undrawn: true, Last: true}))
 }
