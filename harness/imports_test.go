@@ -100,7 +100,7 @@ var layers = []layer{
 	{"clients", []string{"workloads/client"}},
 	{"faults", []string{"chaos"}},
 	{"scenarios", []string{"harness/scenario"}},
-	{"run directories", []string{"harness/rundir", "reports/capacity", "reports/junit"}},
+	{"run directories", []string{"harness/rundir", "harness/commandline", "reports/capacity", "reports/junit"}},
 	{"measures", []string{"reports/measure"}},
 	{"results", []string{"reports/result", "reports/internal/synth", "reports/internal/browser", "harness/records",
 		"reports/chart", "harness/watch"}},

@@ -18,6 +18,7 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/debian"
+	"locklab/harness/commandline"
 	"locklab/harness/console"
 	"locklab/harness/inlab"
 	"locklab/harness/rundir"
@@ -78,7 +79,7 @@ func newParser(std console.Streams, wholeHelp bool) (*kong.Kong, error) {
 		Bench: benchCmd{overrides: overrides{Keys: scenarioFlags()}},
 		Sweep: sweepCmd{overrides: overrides{Keys: scenarioFlags()}},
 	}
-	return kong.New(all, append(valueMappers(), kong.Name("locklab"),
+	return kong.New(all, append(commandline.Values(), kong.Name("locklab"),
 		kong.Description("Measures ZooKeeper locks and tries to break them."), kong.Help(printHelp(wholeHelp)),
 		kong.Writers(std.Out, std.Err), kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Vars{"labs": strings.Join(ensembles.LabNames(), ",")}, kong.PostBuild(putHelpTexts),
@@ -137,13 +138,9 @@ func execute(ctx context.Context, args []string, std console.Streams) (code int)
 		fmt.Fprint(std.Out, whichCommand)
 		return exitOK
 	}
-	if err := checkArgs(args); err != nil {
-		fmt.Fprintln(std.Err, "locklab:", untrusted.Text(err.Error()))
-		return exitInput
-	}
-	c, err := parser.Parse(withNegatives(asFlags(args)))
+	c, err := commandline.Parse(parser, args)
 	if err != nil {
-		fmt.Fprintln(std.Err, "locklab:", usageError(err))
+		fmt.Fprintln(std.Err, "locklab:", untrusted.Text(err.Error()))
 		return exitInput
 	}
 	if s := c.Selected(); s == nil || !s.Hidden { // labs start the others
