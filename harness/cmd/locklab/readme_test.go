@@ -36,7 +36,7 @@ var update = flag.Bool("update", false, "rewrite the sections of the manuals tha
 const maxWords = 1500
 
 // allWords is the most words that the manuals may have together. A manual says how to use a thing, what to expect and
-// what it does not do; how a figure was measured is in reports/measurements, and what each lock does in recipes/SPEC.md.
+// what it does not do; reports/measurements has how a figure was measured, and recipes/SPEC.md what each lock does.
 const allWords = 22_000
 
 // The manuals can be read by somebody who has other things to do.
