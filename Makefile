@@ -182,7 +182,7 @@ SUITE_ORDER := $(if $(LOCKLAB_TEST_ALL),-after)
 PLAIN_TESTS := ./recipes/broken/broken-lock ./ensembles/agent/... ./ensembles/debian ./ensembles/kubernetes ./ensembles/labs \
 	./ensembles/reach ./ensembles/software ./ensembles/txnlog/nodes ./recipes/internal/... ./recipes/observe/... ./recipes/zkproto \
 	./recipes/zktest/sim \
-	./harness ./harness/cmd/... ./harness/fail ./harness/records ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
+	./harness ./harness/cmd/... ./harness/commandline ./harness/console ./harness/fail ./harness/records ./harness/settings/... ./harness/untrusted/... ./harness/rundir/... ./harness/judge/... \
 	./harness/secondopinion/... ./harness/watch/... ./harness/hiccups/... ./harness/history/... ./harness/check/... \
 	./harness/scenario/... ./harness/simulate ./reports/... ./workloads/...
 # Packages that start goroutines are tested with the race detector as well, as far as their tests are short: they leave
@@ -295,7 +295,7 @@ lint-columns: ## check that no line of Go is longer than 120 columns
 # What only tests use is no product: no package of locklab imports it, which a test checks. The aim is 80,000 lines.
 TEST_SUPPORT := ensembles/kubernetes/testcluster ensembles/labtest harness/benchpeers harness/history/historytest \
 	harness/run/testdata recipes/examples recipes/internal/wire reports/figures reports/gatecurve reports/internal
-MOST_LINES := 107104
+MOST_LINES := 107213
 lint-lines: ## count the lines of Go outside tests and what only tests use
 	@n=$$(git ls-files -z -- '*.go' ':!*_test.go' $(TEST_SUPPORT:%=':!%/') | xargs -0 cat -- 2>/dev/null | wc -l); \
 	echo "$$n lines of Go outside tests; at most $(MOST_LINES)"; [ "$$n" -le $(MOST_LINES) ]

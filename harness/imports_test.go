@@ -100,7 +100,7 @@ var layers = []layer{
 	{"clients", []string{"workloads/client"}},
 	{"faults", []string{"chaos"}},
 	{"scenarios", []string{"harness/scenario"}},
-	{"run directories", []string{"harness/rundir", "reports/capacity", "reports/junit"}},
+	{"run directories", []string{"harness/rundir", "harness/commandline", "reports/capacity", "reports/junit"}},
 	{"measures", []string{"reports/measure"}},
 	{"results", []string{"reports/result", "reports/internal/synth", "reports/internal/browser", "harness/records",
 		"reports/chart", "harness/watch"}},
@@ -111,7 +111,8 @@ var layers = []layer{
 		"reports/figures"}},
 	{"runs", []string{"harness/simulate", "harness/run", "harness/incluster"}},
 	{"series", []string{"harness/series", "harness/doctor"}},
-	{"comparisons", []string{"harness/series/bench"}},
+	{"comparisons, console", []string{"harness/series/bench", "harness/console"}},
+	{"inside labs", []string{"harness/inlab"}},
 	{"command", []string{"harness/cmd/locklab"}},
 }
 

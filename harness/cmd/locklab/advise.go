@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"locklab/harness/console"
 	"locklab/harness/rundir"
 	"locklab/reports/advice"
 	"locklab/reports/chart"
@@ -32,7 +33,7 @@ type adviseCmd struct {
 // units are those of the values of HdrHistogram logs.
 var units = map[string]time.Duration{"ns": time.Nanosecond, "us": time.Microsecond, "ms": time.Millisecond}
 
-func (c *adviseCmd) Run(std streams) error {
+func (c *adviseCmd) Run(std console.Streams) error {
 	pauses, err := advice.Read(c.Pauses, units[c.PausesIn])
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (c *adviseCmd) Run(std streams) error {
 	}
 	fmt.Fprintf(std.Err, "picture and numbers in %s\n", dir)
 	if c.JSON {
-		err = printJSON(std.Out, a)
+		err = console.PrintJSON(std.Out, a)
 	} else {
 		err = advice.Print(std.Out, a)
 	}

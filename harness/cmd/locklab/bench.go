@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/console"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -38,7 +39,7 @@ type benchCmd struct {
 const maxCount = 999
 
 // Run makes the samples and, if there are two sides, compares them.
-func (c *benchCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c *benchCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	p, err := c.plan(ctx, std.In)
 	if err != nil {
 		return err
@@ -243,7 +244,7 @@ func tellSample(w io.Writer, e bench.Progress) {
 	if e.Left > 0 {
 		left = fmt.Sprintf(", %s %s left", about, e.Left.Round(time.Second))
 	}
-	fmt.Fprintf(w, "%s: %s, %s, hand-off p50 %s%s\n", where, r.Verdict, rate, span(r.Latency.Handoff.P50Ns), left)
+	fmt.Fprintf(w, "%s: %s, %s, hand-off p50 %s%s\n", where, r.Verdict, rate, console.Span(r.Latency.Handoff.P50Ns), left)
 	if e.Look != nil {
 		fmt.Fprintf(w, "compared so far: %s: %s\n", e.Look.Verdict, e.Look.Reason)
 	}
@@ -251,7 +252,7 @@ func tellSample(w io.Writer, e bench.Progress) {
 
 // conclude compares the sides, says where their runs are, and returns the error that the command ends with. err is an
 // earlier error.
-func (c *benchCmd) conclude(std streams, p bench.Config, dir string, seen tally, err error) error {
+func (c *benchCmd) conclude(std console.Streams, p bench.Config, dir string, seen tally, err error) error {
 	base, head := filepath.Join(dir, bench.Base), filepath.Join(dir, bench.Head)
 	if _, statErr := os.Stat(base); statErr != nil {
 		// Nothing can be compared, but the other side may have been seen to let two clients in.

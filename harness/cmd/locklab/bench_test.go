@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/console"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/scenario"
@@ -48,7 +49,7 @@ func TestBenchEndsAsItsSamples(t *testing.T) {
 			seen.add(e)
 		}
 		code := exitOK
-		if err := new(benchCmd).conclude(streams{Out: io.Discard, Err: io.Discard},
+		if err := new(benchCmd).conclude(console.Streams{Out: io.Discard, Err: io.Discard},
 			bench.Config{Base: &scenario.Scenario{}, Count: len(c.events)}, dir, seen, c.err); err != nil {
 			code, _ = codeOf(err)
 		}
@@ -62,8 +63,8 @@ func TestBenchEndsAsItsSamples(t *testing.T) {
 func TestBenchEndsWithAViolationBeforeTheBaseRan(t *testing.T) {
 	var seen tally
 	seen.add(bench.Progress{Side: bench.Head, Outcome: outcome(evidence.Fail, false)})
-	err := new(benchCmd).conclude(streams{Out: io.Discard, Err: io.Discard}, bench.Config{Base: &scenario.Scenario{},
-		Head: &scenario.Scenario{}}, t.TempDir(), seen, nil)
+	err := new(benchCmd).conclude(console.Streams{Out: io.Discard, Err: io.Discard},
+		bench.Config{Base: &scenario.Scenario{}, Head: &scenario.Scenario{}}, t.TempDir(), seen, nil)
 	if code, _ := codeOf(err); code != exitViolation {
 		t.Errorf("ended with %v", err)
 	}
@@ -110,7 +111,7 @@ func TestBenchOfTwoSidesEndsAsTheGraver(t *testing.T) {
 		cmd := benchCmd{comparison: comparison{Format: "text", judged: judged{Tolerate: map[string]share{
 			"acquired_per_s": 0.3, "acquire.p50": 0.3, "acquire.p99": 0.6, "handoff.p50": 0.3}}}}
 		code := exitOK
-		if err := cmd.conclude(streams{Out: io.Discard, Err: io.Discard}, bench.Config{Base: &scenario.Scenario{},
+		if err := cmd.conclude(console.Streams{Out: io.Discard, Err: io.Discard}, bench.Config{Base: &scenario.Scenario{},
 			Head: &scenario.Scenario{}, Count: samplePairs}, dir, seen, c.err); err != nil {
 			code, _ = codeOf(err)
 		}

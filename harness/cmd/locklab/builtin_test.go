@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"testing"
 
@@ -17,13 +16,11 @@ func TestBuiltinsAreAccepted(t *testing.T) {
 	}
 	t.Chdir(t.TempDir())
 	printed := func(of string) string {
-		var out, errs bytes.Buffer
-		if code := execute(t.Context(), []string{"run", "--print-config", "--seed", "1", of}, streams{Out: &out,
-			Err: &errs}); code != exitOK ||
-			errs.Len() > 0 {
-			t.Fatalf("%s: exit code %d: %s", of, code, errs.String())
+		code, stdout, stderr := runCLI(t, "run", "--print-config", "--seed", "1", of)
+		if code != exitOK || stderr != "" {
+			t.Fatalf("%s: exit code %d: %s", of, code, stderr)
 		}
-		return out.String()
+		return stdout
 	}
 	resolved := func(name, src string) string {
 		s, err := scenario.Load(name, []byte(src))

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"locklab/harness/console"
 	"locklab/harness/rundir"
 	"locklab/harness/untrusted"
 	"locklab/reports/compare"
@@ -54,7 +55,7 @@ func (s *share) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func (c *compareCmd) Run(std streams) error {
+func (c *compareCmd) Run(std console.Streams) error {
 	if c.Base == "" || c.Head == "" {
 		return fmt.Errorf("%w: two run directories, or two folders of them, are needed", compare.ErrInput)
 	}
@@ -73,7 +74,7 @@ func (c *compareCmd) Run(std streams) error {
 }
 
 // tell compares the sides, prints the outcome and returns the error that the command ends with.
-func (c *comparison) tell(std streams, base, head string, allow []string) error {
+func (c *comparison) tell(std console.Streams, base, head string, allow []string) error {
 	report, err := c.compare(base, head, allow)
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func (c *comparison) check() error {
 	return c.options().Check()
 }
 
-func (c *comparison) print(std streams, report compare.Report) error {
+func (c *comparison) print(std console.Streams, report compare.Report) error {
 	if report.Saw != "" {
 		report.Page = compare.Page(os.Getenv, filepath.Join(report.Saw, rundir.ReportFile))
 	}

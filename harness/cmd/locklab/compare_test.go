@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/console"
 	"locklab/reports/measure"
 	"locklab/reports/result"
 )
@@ -71,7 +72,7 @@ func slower(factor float64) func(*result.Result) {
 func runCLI(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	code = execute(t.Context(), args, streams{Out: &out, Err: &err})
+	code = execute(t.Context(), args, console.Streams{Out: &out, Err: &err})
 	return code, out.String(), err.String()
 }
 

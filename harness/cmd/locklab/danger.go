@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/ensembles"
+	"locklab/harness/console"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -43,7 +44,7 @@ type dangerCmd struct {
 }
 
 // Run measures the curves, or goes on with that.
-func (c *dangerCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c *dangerCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	plan, dir, err := c.plan()
 	if err == nil && c.Beside != "" {
 		err = plan.CheckBeside(c.Beside)
@@ -52,7 +53,7 @@ func (c *dangerCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 		return err
 	}
 	if c.DryRun {
-		return printJSON(std.Out, plan)
+		return console.PrintJSON(std.Out, plan)
 	}
 	release, err := begin(plan, dir)
 	if err != nil {
@@ -70,7 +71,7 @@ func (c *dangerCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 	}
 	e := ending{violation: d.Violation != ""}
 	if c.JSON {
-		err = printJSON(std.Out, d)
+		err = console.PrintJSON(std.Out, d)
 	} else if err = danger.Print(std.Out, d); err == nil {
 		_, err = fmt.Fprintf(std.Out, "\nreport: %s\n", rundir.ReportPath(dir))
 	}
@@ -147,7 +148,7 @@ func (c *dangerCmd) plan() (*series.DangerPlan, string, error) {
 }
 
 // reportDanger draws an old measurement's report. All its points count as done.
-func reportDanger(std streams, dir string) error {
+func reportDanger(std console.Streams, dir string) error {
 	if _, err := series.ReportDanger(dir, 1, 1, ""); err != nil {
 		return err
 	}
@@ -171,9 +172,14 @@ func orElse[T any](v, to *T) {
 
 // carryOut makes the runs that are missing. It prints a line for each run, and on a terminal shows the current run
 // below.
-func (c *dangerCmd) carryOut(ctx context.Context, std streams, log *slog.Logger, plan *series.DangerPlan, dir string,
+func (c *dangerCmd) carryOut(
+	ctx context.Context,
+	std console.Streams,
+	log *slog.Logger,
+	plan *series.DangerPlan,
+	dir string,
 ) (err error) {
-	opts, lines, end := onDisplay(std.Err, log)
+	opts, lines, end := console.OnDisplay(std.Err, log)
 	defer end()
 	pool := &series.Labs{Options: opts, ClientProcesses: plan.Victims + 1}
 	defer func() { err = errors.Join(err, pool.Close()) }()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"locklab/harness/console"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -30,7 +31,7 @@ var acts = []struct{ name, scenario, title string }{
 }
 
 // Run shows the three acts and prints their table.
-func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c *demoCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	dir := outDir(c.Out, "demo")
 	if rundir.IsRun(dir) { // the acts' directories would be within it
 		return rundir.CheckDir(dir)
@@ -57,10 +58,10 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 	// All acts have the same hosts, though the first one has no fault.
 	fmt.Fprintf(std.Err, "three acts on one ensemble of %d servers; run directories in %s\n", plan[0].Scenario.Servers,
 		dir)
-	opts, end := following(std.Err, log)
+	opts, end := console.Following(std.Err, log)
 	outcomes, err := series.Demo(ctx, plan, dir, opts, func(a series.Act, o judge.Outcome) {
 		end()
-		heading := paint(std.Err, o.Result.Outcome, o.Result.Outcome.Heading())
+		heading := console.Paint(std.Err, o.Result.Outcome, o.Result.Outcome.Heading())
 		fmt.Fprintf(std.Err, "%s: %s: %s\n", a.Name, heading, o.Result.Headline)
 	})
 	end() // of an act that broke off
@@ -83,16 +84,16 @@ func (c *demoCmd) Run(ctx context.Context, std streams, log *slog.Logger) error 
 }
 
 // printActsJSON prints the results of the acts that were run.
-func printActsJSON(std streams, outcomes []judge.Outcome) error {
+func printActsJSON(std console.Streams, outcomes []judge.Outcome) error {
 	results := []result.Result{}
 	for _, o := range outcomes {
 		results = append(results, o.Result)
 	}
-	return printJSON(std.Out, results)
+	return console.PrintJSON(std.Out, results)
 }
 
 // printActs prints the table of the acts that were run.
-func printActs(std streams, outcomes []judge.Outcome) error {
+func printActs(std console.Streams, outcomes []judge.Outcome) error {
 	type act struct {
 		Number int
 		Title  string
@@ -102,5 +103,5 @@ func printActs(std streams, outcomes []judge.Outcome) error {
 	for i := range outcomes {
 		all = append(all, act{i + 1, acts[i].title, &outcomes[i].Result})
 	}
-	return table(std.Out, "acts", all)
+	return console.PrintTable(std.Out, console.Acts, all)
 }

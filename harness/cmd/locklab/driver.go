@@ -9,6 +9,7 @@ import (
 	"sync"
 	"text/tabwriter"
 
+	"locklab/harness/console"
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
 	"locklab/workloads/foreign/drivercheck"
@@ -27,7 +28,7 @@ type driverCheckCmd struct {
 }
 
 // Run tries a driver case by case.
-func (c *driverCheckCmd) Run(ctx context.Context, std streams) error {
+func (c *driverCheckCmd) Run(ctx context.Context, std console.Streams) error {
 	argv := c.Command
 	if len(argv) > 0 {
 		argv[0] = strings.TrimPrefix(argv[0], lock.ExecPrefix) // as a recipe is written

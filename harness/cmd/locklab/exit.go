@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/console"
 	"locklab/harness/fail"
 	"locklab/harness/incluster"
 	"locklab/harness/judge"
@@ -220,6 +221,17 @@ func conclude(out judge.Outcome, err error) error {
 	var e ending
 	e.add(out)
 	return e.with(err)
+}
+
+// tell prints the outcome of a run, and returns the error that the command ends with. err is what went wrong during the
+// run.
+func tell(std console.Streams, out judge.Outcome, asJSON bool, err error) error {
+	if out.Dir != "" {
+		if printErr := console.PrintOutcome(std, out, asJSON); printErr != nil {
+			err = errors.Join(err, printErr)
+		}
+	}
+	return conclude(out, err)
 }
 
 // interruptible returns a context that the first SIGINT or SIGTERM cancels. The second ends the process at

@@ -13,6 +13,7 @@ import (
 	"locklab/ensembles/docker"
 	"locklab/harness/check"
 	"locklab/harness/check/evidence"
+	"locklab/harness/console"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -109,7 +110,7 @@ func (brokenWriter) Write([]byte) (int, error) { panic("a defect") }
 // A defect looks like neither success nor bad input, and says where it is.
 func TestPanicIsAFailure(t *testing.T) {
 	var said strings.Builder
-	code := execute(t.Context(), []string{"scenarios", "list"}, streams{Out: brokenWriter{}, Err: &said})
+	code := execute(t.Context(), []string{"scenarios", "list"}, console.Streams{Out: brokenWriter{}, Err: &said})
 	if code != exitHarness || !strings.Contains(said.String(), "a bug in locklab: ") ||
 		!strings.Contains(said.String(), "(*listCmd).Run") {
 		t.Errorf("exit code %d\n%s", code, said.String())

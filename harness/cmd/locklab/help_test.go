@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"locklab/harness/console"
 	"locklab/harness/scenario"
 )
 
@@ -34,7 +35,7 @@ func TestShortHelp(t *testing.T) {
 
 // Every text of helptexts.txt is in the help of some flag or argument, and no name is left without a text.
 func TestHelpTexts(t *testing.T) {
-	parser, err := newParser(streams{Out: io.Discard, Err: io.Discard}, true)
+	parser, err := newParser(console.Streams{Out: io.Discard, Err: io.Discard}, true)
 	if err != nil {
 		t.Fatal(err)
 	}

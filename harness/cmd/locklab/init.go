@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/harness/console"
 	"locklab/harness/gate"
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
@@ -42,7 +43,7 @@ type initGateCmd struct {
 var digest = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Run writes the files and says what is left to do.
-func (c *initGateCmd) Run(std streams) error {
+func (c *initGateCmd) Run(std console.Streams) error {
 	if err := c.check(); err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ type initDriverCmd struct {
 }
 
 // Run writes an example driver and says what is left to do.
-func (c *initDriverCmd) Run(std streams) error {
+func (c *initDriverCmd) Run(std console.Streams) error {
 	d := examples.Drivers[slices.IndexFunc(examples.Drivers,
 		func(d examples.Driver) bool { return d.Language == c.Language })]
 	source, err := d.Source()

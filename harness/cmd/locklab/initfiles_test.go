@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"locklab/harness/console"
 	"locklab/workloads"
 	"locklab/workloads/foreign/examples"
 	"locklab/workloads/lock"
@@ -164,7 +165,7 @@ func TestInitScenarioAsks(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out, said bytes.Buffer
 	code := execute(t.Context(), []string{"init", "scenario", "My Pause.yaml"},
-		streams{&out, &said, strings.NewReader("pause\n\n12\n")})
+		console.Streams{Out: &out, Err: &said, In: strings.NewReader("pause\n\n12\n")})
 	stderr := said.String()
 	if code != exitOK || strings.Count(stderr, "? ") != 4 {
 		t.Fatalf("exit code %d\n%s", code, stderr)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"text/template"
 
+	"locklab/harness/console"
 	"locklab/harness/scenario"
 	"locklab/reports/result"
 	"locklab/workloads/lock"
@@ -34,7 +35,7 @@ var questions = []string{"speed", "pause", "cut-off", "crash"}
 var starter string
 
 // Run asks what the flags do not say, and writes a scenario with comments.
-func (c *initScenarioCmd) Run(std streams) error {
+func (c *initScenarioCmd) Run(std console.Streams) error {
 	in := bufio.NewScanner(std.In)
 	for _, q := range []struct {
 		text, ifEmpty string

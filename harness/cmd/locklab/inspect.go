@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/harness/console"
 	"locklab/harness/inspect"
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
@@ -28,7 +29,7 @@ type inspectCmd struct {
 }
 
 // Run looks at locks of a live ensemble.
-func (c inspectCmd) Run(ctx context.Context, std streams) error {
+func (c inspectCmd) Run(ctx context.Context, std console.Streams) error {
 	for _, n := range []struct {
 		flag      string
 		n, lo, hi int
@@ -83,7 +84,7 @@ func (c inspectCmd) Run(ctx context.Context, std streams) error {
 }
 
 // changes prints what has changed since the look before.
-func (c inspectCmd) changes(std streams, before, now *inspect.Report) error {
+func (c inspectCmd) changes(std console.Streams, before, now *inspect.Report) error {
 	if c.JSON {
 		return c.print(std, now)
 	}
@@ -99,7 +100,7 @@ func (c inspectCmd) changes(std streams, before, now *inspect.Report) error {
 	return nil
 }
 
-func (c inspectCmd) print(std streams, r *inspect.Report) error {
+func (c inspectCmd) print(std console.Streams, r *inspect.Report) error {
 	if !c.JSON {
 		return r.Write(std.Out, time.Now())
 	}

@@ -18,6 +18,9 @@ import (
 
 	"locklab/ensembles"
 	"locklab/ensembles/debian"
+	"locklab/harness/commandline"
+	"locklab/harness/console"
+	"locklab/harness/inlab"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/settings"
@@ -53,21 +56,9 @@ type commands struct {
 	Image      imageCmd      `cmd:"" help:"Make sure that there is an image with Java and ZooKeeper."`
 	Completion completionCmd `cmd:"" help:"Print code that makes a shell complete locklab's command line."`
 
-	Curator   curatorCmd   `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
-	Agent     agentCmd     `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
-	Install   installCmd   `cmd:"" hidden:"" help:"Copy this binary to a path in a pod."`
-	NetnsLab  netnsLabCmd  `cmd:"" hidden:"" help:"Start the hosts of a lab of network namespaces."`
-	NetnsHost netnsHostCmd `cmd:"" hidden:"" help:"Become a host of a lab of network namespaces."`
-	Client    clientCmd    `cmd:"" hidden:"" help:"Run a client process of a lab."`
-	Resource  resourceCmd  `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
-	Harness   harnessCmd   `cmd:"" hidden:"" help:"Carry out a run from a pod of its cluster."`
-	Protocol  protocolCmd  `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
-}
-
-// streams are where a command writes, results to Out and everything else to Err, and what it reads.
-type streams struct {
-	Out, Err io.Writer
-	In       io.Reader
+	Curator curatorCmd `cmd:"" hidden:"" help:"Compile the driver of Apache Curator, and print where it is."`
+	Harness harnessCmd `cmd:"" hidden:"" help:"Carry out a run from a pod of its cluster."`
+	inlab.Commands
 }
 
 func main() {
@@ -78,17 +69,17 @@ func main() {
 func locklab() int {
 	ctx, stop := interruptible()
 	defer stop()
-	return execute(ctx, os.Args[1:], streams{os.Stdout, os.Stderr, os.Stdin})
+	return execute(ctx, os.Args[1:], console.Streams{Out: os.Stdout, Err: os.Stderr, In: os.Stdin})
 }
 
 // newParser makes the parser of the command line. Unless the help is to be whole, that of long commands is short.
-func newParser(std streams, wholeHelp bool) (*kong.Kong, error) {
+func newParser(std console.Streams, wholeHelp bool) (*kong.Kong, error) {
 	all := &commands{
 		Run:   runCmd{overrides: overrides{Keys: scenarioFlags()}},
 		Bench: benchCmd{overrides: overrides{Keys: scenarioFlags()}},
 		Sweep: sweepCmd{overrides: overrides{Keys: scenarioFlags()}},
 	}
-	return kong.New(all, append(valueMappers(), kong.Name("locklab"),
+	return kong.New(all, append(commandline.Values(), kong.Name("locklab"),
 		kong.Description("Measures ZooKeeper locks and tries to break them."), kong.Help(printHelp(wholeHelp)),
 		kong.Writers(std.Out, std.Err), kong.Exit(func(code int) { panic(exit(code)) }),
 		kong.Vars{"labs": strings.Join(ensembles.LabNames(), ",")}, kong.PostBuild(putHelpTexts),
@@ -122,7 +113,7 @@ func putHelpTexts(k *kong.Kong) error {
 type exit int
 
 // execute runs a command line and returns its exit code.
-func execute(ctx context.Context, args []string, std streams) (code int) {
+func execute(ctx context.Context, args []string, std console.Streams) (code int) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -147,13 +138,9 @@ func execute(ctx context.Context, args []string, std streams) (code int) {
 		fmt.Fprint(std.Out, whichCommand)
 		return exitOK
 	}
-	if err := checkArgs(args); err != nil {
-		fmt.Fprintln(std.Err, "locklab:", untrusted.Text(err.Error()))
-		return exitInput
-	}
-	c, err := parser.Parse(withNegatives(asFlags(args)))
+	c, err := commandline.Parse(parser, args)
 	if err != nil {
-		fmt.Fprintln(std.Err, "locklab:", usageError(err))
+		fmt.Fprintln(std.Err, "locklab:", untrusted.Text(err.Error()))
 		return exitInput
 	}
 	if s := c.Selected(); s == nil || !s.Hidden { // labs start the others

@@ -11,6 +11,7 @@ import (
 
 	"locklab/ensembles/debian"
 	"locklab/ensembles/docker"
+	"locklab/harness/console"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -28,7 +29,7 @@ type checkCmd struct {
 }
 
 // Run judges an old run. It replaces all derived files, or none where it must not write. If it fails, none is left.
-func (c *checkCmd) Run(std streams) error {
+func (c *checkCmd) Run(std console.Streams) error {
 	write := !c.DryRun && rundir.Writable(c.Dir)
 	if err := checkRunDir("check", c.Dir); err != nil {
 		if write && rundir.Recorded(c.Dir) {
@@ -97,7 +98,7 @@ type imageCmd struct {
 }
 
 // Run makes sure that there is an image, or that there are several.
-func (c *imageCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c *imageCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	if len(c.Versions) > 0 {
 		return c.versions(ctx, std, log)
 	}
@@ -116,7 +117,7 @@ func (c *imageCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 
 // versions makes sure that there are the images, or the jars, of all versions that were named. With "all", a version
 // that cannot be had is told, and is no failure.
-func (c *imageCmd) versions(ctx context.Context, std streams, log *slog.Logger) error {
+func (c *imageCmd) versions(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	if c.NoBuild {
 		return &scenario.InputError{Flag: "--no-build", Msg: "it is for the image that labs use",
 			Hint: "leave out the versions"}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"locklab/harness/console"
 )
 
 // standIn stands in for locklab and make while the commands of a manual are run. It records each call. Commands that
@@ -158,7 +160,7 @@ func checkCommand(t *testing.T, args []string) {
 // parseCommand returns the command that a command line selects.
 func parseCommand(t *testing.T, args []string) (any, error) {
 	t.Helper()
-	parser, err := newParser(streams{Out: io.Discard, Err: io.Discard}, false)
+	parser, err := newParser(console.Streams{Out: io.Discard, Err: io.Discard}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,12 +29,11 @@ func TestRefusedScenarios(t *testing.T) {
 			if err := os.WriteFile("f.yaml", source.Data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			var out, errs bytes.Buffer
-			code := execute(t.Context(), []string{"run", "--lab", "docker", "f.yaml"}, streams{Out: &out, Err: &errs})
-			if code != exitInput || out.Len() > 0 {
-				t.Errorf("exit code %d, stdout %q", code, out.String())
+			code, stdout, got := runCLI(t, "run", "--lab", "docker", "f.yaml")
+			if code != exitInput || stdout != "" {
+				t.Errorf("exit code %d, stdout %q", code, stdout)
 			}
-			if got := errs.String(); got != "locklab: "+want+"\n" {
+			if got != "locklab: "+want+"\n" {
 				t.Errorf("got  %swant locklab: %s", got, want)
 			}
 			if found, _ := filepath.Glob("runs/*"); found != nil {
@@ -111,10 +109,9 @@ func TestRefusedFlags(t *testing.T) {
 			if name != "" {
 				t.Setenv(name, value)
 			}
-			var out, errs bytes.Buffer
-			code := execute(t.Context(), append([]string{"run"}, strings.Fields(c.args)...), streams{Out: &out, Err: &errs})
-			if code != exitInput || out.Len() > 0 || !strings.HasPrefix(errs.String(), "locklab: "+c.want) {
-				t.Errorf("exit code %d, stdout %q, stderr\n%swant\nlocklab: %s…", code, out.String(), errs.String(), c.want)
+			code, stdout, stderr := runCLI(t, append([]string{"run"}, strings.Fields(c.args)...)...)
+			if code != exitInput || stdout != "" || !strings.HasPrefix(stderr, "locklab: "+c.want) {
+				t.Errorf("exit code %d, stdout %q, stderr\n%swant\nlocklab: %s…", code, stdout, stderr, c.want)
 			}
 		})
 	}

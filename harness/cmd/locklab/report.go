@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"locklab/harness/console"
 	"locklab/harness/judge"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -31,7 +32,7 @@ type reportCmd struct {
 }
 
 // Run draws an old run's report. To draw it is success, whatever the run's verdict is.
-func (c *reportCmd) Run(std streams) error {
+func (c *reportCmd) Run(std console.Streams) error {
 	if series.IsDanger(c.Dir) || series.IsSweep(c.Dir) || !rundir.IsRun(c.Dir) && index.Has(c.Dir) {
 		if err := untrusted.CheckDir(c.Dir); err != nil {
 			return fmt.Errorf("report %s: %w", c.Dir, err)
@@ -89,7 +90,7 @@ type exportCmd struct {
 
 // Run prints a run for other programs. Most formats have what the checks found, so the run is judged, but nothing is
 // written into its directory.
-func (c *exportCmd) Run(std streams) error {
+func (c *exportCmd) Run(std console.Streams) error {
 	name := c.Format
 	if c.JSONL {
 		name = "jsonl"
@@ -111,7 +112,7 @@ type serveCmd struct {
 }
 
 // Run serves the runs below a directory until ctx ends.
-func (c *serveCmd) Run(ctx context.Context, std streams) error {
+func (c *serveCmd) Run(ctx context.Context, std console.Streams) error {
 	at, err := netip.ParseAddrPort(c.Listen)
 	if err != nil {
 		return &scenario.InputError{Flag: "--listen", Msg: fmt.Sprintf("%q is not an IP address with a port", c.Listen),

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/console"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/series"
@@ -30,7 +31,7 @@ type reproCmd struct {
 }
 
 // Run lists the known bugs, or makes one or all of them show.
-func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c *reproCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	switch {
 	case c.Attempts < 1:
 		return &scenario.InputError{Flag: "--attempts", Msg: fmt.Sprintf("%d runs", c.Attempts), Hint: "1 or more"}
@@ -48,7 +49,7 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		return err
 	}
 	fmt.Fprintf(std.Err, "run directories in %s\n", dir)
-	opts, end := following(std.Err, log)
+	opts, end := console.Following(std.Err, log)
 	labs := series.Labs{Options: opts}
 	begun := time.Now()
 	done := []series.Reproduction{}
@@ -69,7 +70,7 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 			errs = append(errs, fmt.Errorf("%s: %w", bug.Name, err))
 		}
 		if c.All && !c.JSON && err == nil {
-			errs = append(errs, table(std.Out, "bug, in one line", one))
+			errs = append(errs, console.PrintTable(std.Out, console.BugInOneLine, one))
 		}
 	}
 	err = errors.Join(append(errs, labs.Close(), index.Update(dir, "Known bugs"))...)
@@ -80,7 +81,7 @@ func (c *reproCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 		fmt.Fprintf(std.Out, "caught %d of %d known bugs in %s\n", caught(done), len(all),
 			time.Since(begun).Round(time.Second))
 	case len(done) > 0:
-		err = errors.Join(err, table(std.Out, "bug", done[0]))
+		err = errors.Join(err, console.PrintTable(std.Out, console.Bug, done[0]))
 	}
 	return c.ending(done, err)
 }
@@ -148,9 +149,9 @@ func listBugs(w io.Writer, asJSON bool) error {
 		list = append(list, listed(bug))
 	}
 	if asJSON {
-		return printJSON(w, list)
+		return console.PrintJSON(w, list)
 	}
-	return table(w, "bugs", list)
+	return console.PrintTable(w, console.Bugs, list)
 }
 
 // A reproduced is an element of what repro NAME --json and repro --all --json print.
@@ -171,5 +172,5 @@ func printReproductionsJSON(w io.Writer, done []series.Reproduction) error {
 		list = append(list, reproduced{listed(r.Bug), r.Finding != nil, r.Attempts, r.Finding, dir, rundir.ReportPath(dir),
 			rundir.TimelinePath(dir)})
 	}
-	return printJSON(w, list)
+	return console.PrintJSON(w, list)
 }

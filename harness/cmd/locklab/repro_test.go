@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"locklab/harness/check/evidence"
+	"locklab/harness/console"
 	"locklab/harness/judge"
 	"locklab/harness/run"
 	"locklab/harness/series"
@@ -66,7 +67,7 @@ func TestReproOutput(t *testing.T) {
 	caught, missed := reproduction(t, "lost-wakeup", true), reproduction(t, "lost-create", false)
 	var b bytes.Buffer
 	for _, r := range []series.Reproduction{caught, missed} {
-		if err := table(&b, "bug", r); err != nil {
+		if err := console.PrintTable(&b, console.Bug, r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,8 +82,10 @@ func TestReproOutput(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := errors.Join(table(&b, "bug, in one line", caught), table(&b, "bug, in one line", missed)); err != nil {
-		t.Fatal(err)
+	for _, r := range []series.Reproduction{caught, missed} {
+		if err := console.PrintTable(&b, console.BugInOneLine, r); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if want := "lost-wakeup: caught by liveness (stall) in 2 attempts; runs/x/attempt-2/report.html\n" +
 		"lost-create: not shown in 2 attempts; runs/x/attempt-2/report.html\n"; b.String() != want {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"locklab/ensembles"
+	"locklab/harness/console"
 	"locklab/harness/incluster"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
@@ -14,6 +15,7 @@ import (
 	"locklab/harness/series"
 	"locklab/harness/simulate"
 	"locklab/harness/watch"
+	"locklab/reports/result"
 )
 
 type runCmd struct {
@@ -28,7 +30,7 @@ type runCmd struct {
 }
 
 // Run carries out a scenario.
-func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c *runCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	if c.InCluster { // perhaps the servers can be reached from there alone
 		c.adopt = func(_ context.Context, sc *scenario.Scenario) error { return sc.AdoptCount() }
 	}
@@ -41,7 +43,7 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 		return err
 	}
 	if c.DryRun && c.JSON {
-		return printJSON(std.Out, rundir.Timeline(sc, sc.Plan(nil)))
+		return console.PrintJSON(std.Out, rundir.Timeline(sc, sc.Plan(nil)))
 	}
 	if c.DryRun {
 		return rundir.WriteTimeline(std.Out, sc, nil)
@@ -84,7 +86,7 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 		out, err := incluster.Execute(ctx, sc, dir, incluster.Options{Log: log, Progress: std.Err})
 		return tell(std, out, c.JSON, err)
 	}
-	opts, end := following(std.Err, log)
+	opts, end := console.Following(std.Err, log)
 	show := opts.Progress
 	opts.Progress = func(p watch.Progress) { // comes once files and images were found to be there
 		announce()
@@ -93,4 +95,28 @@ func (c *runCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
 	out, err := series.Execute(ctx, sc, dir, opts)
 	end()
 	return tell(std, out, c.JSON, err)
+}
+
+type harnessCmd struct {
+	Scenario string `arg:"" help:"Scenario file."`
+	Out      string `arg:"" help:"Run directory."`
+}
+
+// Run carries out a run of which [incluster.Execute] fetches the directory. It is judged there too, so only its exit
+// code and what it prints while it lasts matter here.
+func (c harnessCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
+	sc, err := loadScenario(ctx, std.In, c.Scenario)
+	if err == nil {
+		err = run.Adopt(ctx, sc)
+	}
+	if err == nil {
+		err = result.Validate(sc)
+	}
+	if err != nil {
+		return err
+	}
+	opts, end := console.Following(std.Err, log)
+	defer end()
+	labs := series.Labs{Options: opts}
+	return conclude(labs.Run(ctx, series.Job{Scenario: sc, Dir: c.Out, Undrawn: true, Last: true}))
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"locklab/harness/console"
 	"locklab/harness/scenario"
 	"locklab/reports/result"
 	"locklab/workloads"
@@ -24,7 +25,7 @@ type listedScenario struct {
 }
 
 // Run lists the built-in scenarios by the reader whose question they answer.
-func (c *listCmd) Run(std streams) error {
+func (c *listCmd) Run(std console.Streams) error {
 	all, err := scenario.Builtins(workloads.Builtin)
 	if err != nil {
 		return err
@@ -36,9 +37,9 @@ func (c *listCmd) Run(std streams) error {
 				list = append(list, listedScenario{s.Name, s.About, s.Answers})
 			}
 		}
-		return printJSON(std.Out, list)
+		return console.PrintJSON(std.Out, list)
 	}
-	return table(std.Out, "scenarios", scenario.ByAnswer(all))
+	return console.PrintTable(std.Out, console.Scenarios, scenario.ByAnswer(all))
 }
 
 type showCmd struct {
@@ -46,7 +47,7 @@ type showCmd struct {
 }
 
 // Run prints a scenario with its comments.
-func (c *showCmd) Run(std streams) error {
+func (c *showCmd) Run(std console.Streams) error {
 	src, err := scenario.BuiltinSource(workloads.Builtin, c.Name)
 	if err != nil {
 		return err
@@ -57,7 +58,7 @@ func (c *showCmd) Run(std streams) error {
 
 type schemaCmd struct{}
 
-func (schemaCmd) Run(std streams) error {
+func (schemaCmd) Run(std console.Streams) error {
 	schema, err := scenario.Schema(result.Metrics())
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"locklab/harness/console"
 )
 
 // serve prints its address, answers there, and ends when it is stopped.
@@ -17,7 +19,8 @@ func TestServe(t *testing.T) {
 	var stderr bytes.Buffer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- execute(ctx, []string{"serve", t.TempDir(), "--listen", "127.0.0.1:0"}, streams{Out: in, Err: &stderr})
+		ended <- execute(ctx, []string{"serve", t.TempDir(), "--listen", "127.0.0.1:0"},
+			console.Streams{Out: in, Err: &stderr})
 	}()
 	line := make([]byte, 100)
 	n, err := out.Read(line)

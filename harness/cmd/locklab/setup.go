@@ -17,6 +17,7 @@ import (
 	"locklab/ensembles/labs"
 	"locklab/ensembles/process"
 	"locklab/ensembles/remote"
+	"locklab/harness/console"
 	"locklab/harness/doctor"
 	"locklab/harness/run"
 	"locklab/harness/scenario"
@@ -77,7 +78,7 @@ type curatorCmd struct {
 
 // Run gets Curator, unless it is there, and compiles its driver to where runs look for it, beside the binary. Runs
 // would compile it themselves, but a set-up that fails should fail before anything else begins.
-func (c curatorCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c curatorCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -129,7 +130,7 @@ type manifestsPrintCmd struct {
 }
 
 // Run prints manifests. It asks no cluster anything.
-func (c manifestsPrintCmd) Run(std streams) error {
+func (c manifestsPrintCmd) Run(std console.Streams) error {
 	if !c.Hosts {
 		return kubernetes.WriteAccess(std.Out)
 	}
@@ -143,7 +144,7 @@ type doctorCmd struct {
 }
 
 // Run looks at the machine. It ends with 0 if runs are possible, even if some faults are not, and with 7 otherwise.
-func (c *doctorCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c *doctorCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	d, err := doctor.Diagnose(ctx, c.Lab, run.Options{Log: log})
 	if err != nil {
 		return err
@@ -155,9 +156,9 @@ func (c *doctorCmd) Run(ctx context.Context, std streams, log *slog.Logger) erro
 // code as an error.
 func tellDiagnosis(w io.Writer, d doctor.Diagnosis, asJSON bool) (err error) {
 	if asJSON {
-		err = printJSON(w, d)
+		err = console.PrintJSON(w, d)
 	} else {
-		err = table(w, "diagnosis", d)
+		err = console.PrintTable(w, console.Diagnosis, d)
 	}
 	if err == nil && !d.CanRun() {
 		if !asJSON {

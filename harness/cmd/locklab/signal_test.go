@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"locklab/harness/console"
 	"locklab/harness/run"
 )
 
@@ -228,7 +229,7 @@ func TestSignalWhileWaitingForDocker(t *testing.T) {
 
 // A command that takes no context is left at once when the context ends, and a panic in one keeps its stack.
 func TestUntilInterrupted(t *testing.T) {
-	parser, err := newParser(streams{Out: io.Discard, Err: io.Discard}, false)
+	parser, err := newParser(console.Streams{Out: io.Discard, Err: io.Discard}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/harness/console"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/simulate"
@@ -45,7 +46,7 @@ type simulated struct {
 }
 
 // Run runs seeds, and prints findings as they come.
-func (c *simulateCmd) Run(ctx context.Context, std streams) error {
+func (c *simulateCmd) Run(ctx context.Context, std console.Streams) error {
 	plan, dir, err := c.plan()
 	if err == nil {
 		err = c.checkReplay(plan)
@@ -135,7 +136,7 @@ func (c *simulateCmd) Run(ctx context.Context, std streams) error {
 		fmt.Fprintf(std.Err, "interrupted; go on with: locklab simulate --resume %s\n", dir)
 	}
 	if c.JSON {
-		return e.with(printJSON(std.Out, out))
+		return e.with(console.PrintJSON(std.Out, out))
 	}
 	return e.with(nil)
 }
@@ -155,7 +156,7 @@ func (c *simulateCmd) checkReplay(p *simulate.Plan) error {
 }
 
 // replay writes the scenario that does on real servers what a reduced run does.
-func (c *simulateCmd) replay(std streams, x *simulate.Shrunk) error {
+func (c *simulateCmd) replay(std console.Streams, x *simulate.Shrunk) error {
 	if c.Replay == "" {
 		return nil
 	}
@@ -204,7 +205,7 @@ func (c *simulateCmd) plan() (p *simulate.Plan, dir string, err error) {
 }
 
 // explain tells an example, or the run of a seed.
-func (c *simulateCmd) explain(std streams, r lock.Recipe) error {
+func (c *simulateCmd) explain(std console.Streams, r lock.Recipe) error {
 	seed, err := strconv.ParseUint(c.Explain, 10, 64)
 	x := simulate.Explain(c.Explain)
 	switch {
@@ -219,7 +220,7 @@ func (c *simulateCmd) explain(std streams, r lock.Recipe) error {
 		x = simulate.Seed(r, seed, !c.NoFaults).Explain()
 	}
 	if c.JSON {
-		return printJSON(std.Out, x)
+		return console.PrintJSON(std.Out, x)
 	}
 	x.Print(std.Out)
 	return nil

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"locklab/harness/console"
 	"locklab/harness/run"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
@@ -38,7 +38,7 @@ type sweepCmd struct {
 }
 
 // Run carries out a sweep, or continues one.
-func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c *sweepCmd) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	plan, dir, err := c.plan(ctx, std.In)
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c *sweepCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 			return err
 		}
 		fmt.Fprintf(std.Err, "%s; %s\n", plan, cost)
-		return printJSON(std.Out, plan)
+		return console.PrintJSON(std.Out, plan)
 	}
 	if err := c.confirmPlan(plan); err != nil {
 		return err
@@ -161,12 +161,12 @@ func (c *sweepCmd) confirmPlan(plan *series.SweepPlan) error {
 // current run below.
 func carryOutSweep(
 	ctx context.Context,
-	std streams,
+	std console.Streams,
 	log *slog.Logger,
 	plan *series.SweepPlan,
 	dir string,
 ) (err error) {
-	opts, lines, end := onDisplay(std.Err, log)
+	opts, lines, end := console.OnDisplay(std.Err, log)
 	defer end()
 	processes, err := plan.ClientProcesses()
 	if err != nil {
@@ -185,7 +185,7 @@ func carryOutSweep(
 
 func (c *sweepCmd) print(w io.Writer, s sweep.Sweep, dir string) error {
 	if c.JSON {
-		return printJSON(w, s)
+		return console.PrintJSON(w, s)
 	}
 	if err := sweep.Print(w, s); err != nil {
 		return err
@@ -200,7 +200,7 @@ func endingOfSweep(s sweep.Sweep) (e ending) {
 }
 
 // reportSweep draws an old sweep's report, whatever its verdict is.
-func reportSweep(std streams, dir string) error {
+func reportSweep(std console.Streams, dir string) error {
 	s, err := series.ReportSweep(dir)
 	if err != nil {
 		return err
@@ -211,13 +211,6 @@ func reportSweep(std streams, dir string) error {
 	}
 	_, err = fmt.Fprintf(std.Out, "%s%s\n", rundir.ReportPath(dir), partial)
 	return err
-}
-
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
 }
 
 type planCmd struct {
@@ -231,7 +224,7 @@ type planCmd struct {
 }
 
 // Run answers a question from a sweep.
-func (c *planCmd) Run(std streams) error {
+func (c *planCmd) Run(std console.Streams) error {
 	for _, f := range [...]struct {
 		flag  string
 		value any
@@ -257,7 +250,7 @@ func (c *planCmd) Run(std streams) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(std.Out, a)
+		return console.PrintJSON(std.Out, a)
 	}
 	return sweep.PrintAnswer(std.Out, a)
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness/console"
 	"locklab/harness/hiccups"
 	"locklab/harness/history"
 	"locklab/reports/result"
@@ -108,7 +109,7 @@ func TestThresholdsOfARecordedRun(t *testing.T) {
 			dir := recordRun(t, "thresholds: ["+c.thresholds+"]\n", c.how, c.grants)
 			for _, args := range [][]string{{"check", dir}, {"check", "--json", dir}} {
 				var out, errs bytes.Buffer
-				code := execute(t.Context(), args, streams{Out: &out, Err: &errs})
+				code := execute(t.Context(), args, console.Streams{Out: &out, Err: &errs})
 				if code != c.code || !strings.Contains(errs.String(), c.says) || c.says == "" && errs.Len() > 0 {
 					t.Fatalf("%v: exit code %d, want %d; stderr %q, want %q in it\n%s", args, code, c.code, errs.String(), c.says,
 						out.String())

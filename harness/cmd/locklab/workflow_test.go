@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"locklab/ensembles/labtest/suite"
+	"locklab/harness/console"
 )
 
 // A workflow has the parts of a GitHub workflow that this test needs.
@@ -36,7 +37,7 @@ func TestWorkflowsRunWhatThereIs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parser, err := newParser(streams{Out: io.Discard, Err: io.Discard}, false)
+	parser, err := newParser(console.Streams{Out: io.Discard, Err: io.Discard}, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func TestOutcomesHaveColours(t *testing.T) {
 		t.Errorf("unknown is painted %q", got)
 	}
 	var b strings.Builder
-	if got := paint(&b, result.DamageShown, "word"); got != "word" {
+	if got := Paint(&b, result.DamageShown, "word"); got != "word" {
 		t.Errorf("a file gets %q", got)
 	}
 }

@@ -1,4 +1,8 @@
-package main
+// Package inlab has the commands that run inside a lab. Runs start them; users do not.
+//
+// In flow: the arguments, the environment and the standard input that the harness or an agent gives a process. Out
+// flow: a host that is served until its lease lapses, or the history of a client process or of the protected resource.
+package inlab
 
 import (
 	"bytes"
@@ -19,21 +23,29 @@ import (
 	"locklab/ensembles/agent/serve"
 	"locklab/ensembles/netns"
 	"locklab/ensembles/reach"
-	"locklab/harness/run"
-	"locklab/harness/series"
-	"locklab/reports/result"
+	"locklab/harness/console"
 	"locklab/workloads/client"
 	"locklab/workloads/control"
 	"locklab/workloads/resource"
 )
 
-// These commands run inside a lab. Runs start them; users do not.
+// Commands are the commands of this package, as kong parses a command line. No help lists them.
+type Commands struct {
+	Agent     Agent     `cmd:"" hidden:"" help:"Run the first process on a host of a lab."`
+	Install   Install   `cmd:"" hidden:"" help:"Copy this binary to a path in a pod."`
+	NetnsLab  NetnsLab  `cmd:"" hidden:"" help:"Start the hosts of a lab of network namespaces."`
+	NetnsHost NetnsHost `cmd:"" hidden:"" help:"Become a host of a lab of network namespaces."`
+	Client    Client    `cmd:"" hidden:"" help:"Run a client process of a lab."`
+	Resource  Resource  `cmd:"" hidden:"" help:"Run the protected resource of a lab."`
+	Protocol  Protocol  `cmd:"" hidden:"" help:"Print which protocols this binary's processes speak."`
+}
 
-type agentCmd struct{}
+// An Agent is the first process on a host.
+type Agent struct{}
 
 // Run serves a host until the lease lapses. The agent's configuration comes from its environment, because its container
 // was created with it.
-func (agentCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (Agent) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	lease, err := time.ParseDuration(os.Getenv(agent.EnvLease))
 	if err != nil || os.Getenv(agent.EnvSecret) == "" || os.Getenv(agent.EnvHost) == "" {
 		return fmt.Errorf("agent: %s, %s and %s must be set; agents are started by a run, not by hand", agent.EnvHost,
@@ -103,12 +115,13 @@ func inherited(name string) (net.Listener, error) {
 	return l, nil
 }
 
-type installCmd struct {
+// An Install puts this binary into a pod.
+type Install struct {
 	To string `arg:"" help:"Path."`
 }
 
 // Run copies this binary into a pod whose own image lacks it.
-func (c installCmd) Run() error {
+func (c Install) Run() error {
 	b, err := os.ReadFile("/proc/self/exe")
 	if err != nil {
 		return err
@@ -116,22 +129,25 @@ func (c installCmd) Run() error {
 	return os.WriteFile(c.To, b, 0o755)
 }
 
-type netnsLabCmd struct{}
+// A NetnsLab is the parent of the hosts of a lab of network namespaces.
+type NetnsLab struct{}
 
 // Run starts the hosts of a lab of network namespaces.
-func (netnsLabCmd) Run(std streams) error { return netns.RunLab(std.In, std.Out) }
+func (NetnsLab) Run(std console.Streams) error { return netns.RunLab(std.In, std.Out) }
 
-type netnsHostCmd struct{}
+// A NetnsHost is a host of a lab of network namespaces, before its agent runs.
+type NetnsHost struct{}
 
 // Run becomes the agent of a host in namespaces of its own.
-func (netnsHostCmd) Run(std streams) error { return netns.RunHost(std.In) }
+func (NetnsHost) Run(std console.Streams) error { return netns.RunHost(std.In) }
 
-type clientCmd struct {
+// A Client is a client process.
+type Client struct {
 	Config string `arg:"" help:"Configuration file."`
 }
 
 // Run runs a client process, in its working directory.
-func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
+func (c Client) Run(ctx context.Context, std console.Streams, log *slog.Logger) error {
 	cfg, err := readConfig[control.ClientConfig](c.Config)
 	if err != nil {
 		return err
@@ -153,44 +169,22 @@ func (c clientCmd) Run(ctx context.Context, std streams, log *slog.Logger) error
 	return client.Run(ctx, cfg, agent.ProcessHistoryDir, std.In, log)
 }
 
-type harnessCmd struct {
-	Scenario string `arg:"" help:"Scenario file."`
-	Out      string `arg:"" help:"Run directory."`
-}
-
-// Run carries out a run of which [incluster.Execute] fetches the directory. It is judged there too, so only its exit
-// code and what it prints while it lasts matter here.
-func (c harnessCmd) Run(ctx context.Context, std streams, log *slog.Logger) error {
-	sc, err := loadScenario(ctx, std.In, c.Scenario)
-	if err == nil {
-		err = run.Adopt(ctx, sc)
-	}
-	if err == nil {
-		err = result.Validate(sc)
-	}
-	if err != nil {
-		return err
-	}
-	opts, end := following(std.Err, log)
-	defer end()
-	labs := series.Labs{Options: opts}
-	return conclude(labs.Run(ctx, series.Job{Scenario: sc, Dir: c.Out, Undrawn: true, Last: true}))
-}
-
-type protocolCmd struct{}
+// A Protocol tells which protocols this binary speaks.
+type Protocol struct{}
 
 // Run prints which protocols this binary's processes speak. A benchmark asks for them before it runs the processes of
 // two binaries side by side.
-func (protocolCmd) Run(std streams) error {
+func (Protocol) Run(std console.Streams) error {
 	return json.NewEncoder(std.Out).Encode(map[string]int{"client": control.Protocol})
 }
 
-type resourceCmd struct {
+// A Resource is what the locks protect.
+type Resource struct {
 	Config string `arg:"" help:"Configuration file."`
 }
 
 // Run serves the resource until the agent ends it, in its working directory.
-func (c resourceCmd) Run(ctx context.Context) error {
+func (c Resource) Run(ctx context.Context) error {
 	cfg, err := readConfig[control.ResourceConfig](c.Config)
 	if err != nil {
 		return err

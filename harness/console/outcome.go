@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"embed"
@@ -20,18 +20,16 @@ import (
 	"locklab/reports/words"
 )
 
-// tell prints the outcome of a run, as JSON or for a person, and returns the error that the command ends with. err is
-// what went wrong during the run.
-func tell(std streams, out judge.Outcome, asJSON bool, err error) error {
-	if out.Dir != "" {
-		if asJSON {
-			err = errors.Join(err, printJSON(std.Out, out.Result))
-		} else {
-			printOutcome(std.Out, out)
-		}
-		tellThresholds(std.Err, out.Result.Thresholds)
+// PrintOutcome prints the outcome of a run to std.Out, as JSON or for a person. It tells std.Err which thresholds were
+// missed or cannot be judged.
+func PrintOutcome(std Streams, out judge.Outcome, asJSON bool) (err error) {
+	if asJSON {
+		err = PrintJSON(std.Out, out.Result)
+	} else {
+		printSummary(std.Out, out)
 	}
-	return conclude(out, err)
+	tellThresholds(std.Err, out.Result.Thresholds)
+	return err
 }
 
 // tellThresholds says which thresholds were missed or cannot be judged. The result beside it may have gone to a file.
@@ -57,7 +55,7 @@ var formTexts embed.FS
 
 // forms has what commands print for a person: the head, the table and the tail of a run's outcome, and other tables.
 var forms = template.Must(template.New("").Funcs(template.FuncMap{
-	"span":   span,
+	"span":   Span,
 	"number": func(n *int64) string { return words.Known(n, func(n int64) string { return strconv.FormatInt(n, 10) }) },
 	"spaced": func(o result.Outcome) string { return strings.ReplaceAll(string(o), "-", " ") },
 	"overlap": func(ns *int64) string {
@@ -93,10 +91,23 @@ var forms = template.Must(template.New("").Funcs(template.FuncMap{
 	"parts": loadParts,
 }).ParseFS(formTexts, "*.tmpl"))
 
-// table prints one of the forms in columns.
-func table(w io.Writer, form string, data any) error {
+// A Form is what a command prints for a person of one kind of data.
+type Form string
+
+// The forms of tables.tmpl.
+const (
+	Acts         Form = "acts"             // results, each with a Number and a Title
+	Scenarios    Form = "scenarios"        // groups of scenarios
+	Bugs         Form = "bugs"             // known bugs
+	Bug          Form = "bug"              // a [series.Reproduction]
+	BugInOneLine Form = "bug, in one line" // the same
+	Diagnosis    Form = "diagnosis"        // what the doctor found
+)
+
+// PrintTable prints data in columns, in a form that is made for them.
+func PrintTable(w io.Writer, form Form, data any) error {
 	t := tabwriter.NewWriter(w, 0, 4, 2, ' ', 0)
-	return errors.Join(forms.ExecuteTemplate(t, form, data), t.Flush())
+	return errors.Join(forms.ExecuteTemplate(t, string(form), data), t.Flush())
 }
 
 // used writes how many processors were used; empty if it is not known.
@@ -120,22 +131,23 @@ func loadParts(r *result.Result) string {
 	return strings.Join(parts, ", ")
 }
 
-// printOutcome prints the outcome of a run for a person.
-func printOutcome(w io.Writer, out judge.Outcome) {
+// printSummary prints the outcome of a run for a person.
+func printSummary(w io.Writer, out judge.Outcome) {
 	r := &out.Result
 	view := struct {
 		*result.Result
 		Heading, Dir, Report string
 		Written              bool
-	}{r, paint(w, r.Outcome, r.Outcome.Heading()), out.Dir, rundir.ReportPath(out.Dir), out.Written}
-	err := errors.Join(forms.ExecuteTemplate(w, "head", view), table(w, "table", r),
+	}{r, Paint(w, r.Outcome, r.Outcome.Heading()), out.Dir, rundir.ReportPath(out.Dir), out.Written}
+	err := errors.Join(forms.ExecuteTemplate(w, "head", view), PrintTable(w, "table", r),
 		forms.ExecuteTemplate(w, "tail", view))
 	if err != nil {
 		fmt.Fprintln(w, err)
 	}
 }
 
-func span(ns *int64) string {
+// Span writes a number of nanoseconds with a few digits. It is "n/a" if the number is not known.
+func Span(ns *int64) string {
 	if ns == nil {
 		return "n/a"
 	}

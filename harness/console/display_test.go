@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bytes"
@@ -146,7 +146,7 @@ func TestNoDisplay(t *testing.T) {
 	if newDisplay(&b, func(string) string { return "" }) != nil {
 		t.Error("a display on a buffer")
 	}
-	opts, end := following(&b, nil)
+	opts, end := Following(&b, nil)
 	opts.Progress(watch.Progress{Phase: "measure"})
 	end()
 	if got := b.String(); strings.Count(got, "\n") != 1 || strings.ContainsRune(got, '\x1b') {

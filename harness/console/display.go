@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"bytes"
@@ -130,9 +130,9 @@ func (d *display) erase(b *bytes.Buffer) {
 	d.shown = ""
 }
 
-// onDisplay returns options that show a run as a display if w is a terminal, and that show nothing otherwise. Other
+// OnDisplay returns options that show a run as a display if w is a terminal, and that show nothing otherwise. Other
 // lines for w go to lines. The caller calls end when the run is over.
-func onDisplay(w io.Writer, log *slog.Logger) (opts run.Options, lines io.Writer, end func()) {
+func OnDisplay(w io.Writer, log *slog.Logger) (opts run.Options, lines io.Writer, end func()) {
 	d := newDisplay(w, os.Getenv)
 	if d == nil {
 		return run.Options{Log: log}, w, func() {}
@@ -141,10 +141,10 @@ func onDisplay(w io.Writer, log *slog.Logger) (opts run.Options, lines io.Writer
 	return run.Options{Log: log, Progress: d.show, ProgressEvery: redrawEvery}, d, d.end
 }
 
-// following returns options that show a run on w: as a display if w is a terminal, and otherwise as one plain line each
+// Following returns options that show a run on w: as a display if w is a terminal, and otherwise as one plain line each
 // second. The caller calls end when the run is over.
-func following(w io.Writer, log *slog.Logger) (opts run.Options, end func()) {
-	opts, _, end = onDisplay(w, log)
+func Following(w io.Writer, log *slog.Logger) (opts run.Options, end func()) {
+	opts, _, end = OnDisplay(w, log)
 	if opts.Progress == nil {
 		opts.Progress = func(p watch.Progress) { fmt.Fprintln(w, p) }
 	}
@@ -159,8 +159,8 @@ var colours = map[result.Outcome]string{
 	result.ThresholdMissed: "31",
 }
 
-// paint colours text by an outcome if w is a terminal that is to show colours.
-func paint(w io.Writer, o result.Outcome, text string) string {
+// Paint colours text by an outcome if w is a terminal that is to show colours.
+func Paint(w io.Writer, o result.Outcome, text string) string {
 	if !isTerminal(w) || os.Getenv("NO_COLOR") != "" {
 		return text
 	}

@@ -1,4 +1,4 @@
-package main
+package console
 
 import (
 	"strings"
@@ -13,7 +13,7 @@ import (
 // The terminal heads a run by its outcome, and says of each condition whether it was met and how often.
 func TestOutcomeOnTheTerminal(t *testing.T) {
 	var b strings.Builder
-	printOutcome(&b, judge.Outcome{Dir: "d", Result: result.Result{Outcome: result.DamageShown, Headline: "Two at once.",
+	printSummary(&b, judge.Outcome{Dir: "d", Result: result.Result{Outcome: result.DamageShown, Headline: "Two at once.",
 		Sometimes: []evidence.ConditionCount{
 			{Condition: "overlap", Means: "two at once", Met: true, Count: new(int64(3))},
 			{Condition: "stale-access", Means: "a stale access"},
@@ -34,7 +34,7 @@ func TestOutcomeOnTheTerminal(t *testing.T) {
 // The first lines say why acquisitions failed.
 func TestFailuresComeFirstOnTheTerminal(t *testing.T) {
 	var b strings.Builder
-	printOutcome(&b, judge.Outcome{Dir: "d", Result: result.Result{Outcome: result.Violation, Headline: "All failed.",
+	printSummary(&b, judge.Outcome{Dir: "d", Result: result.Result{Outcome: result.Violation, Headline: "All failed.",
 		Failures: measure.Failures{Count: 2400, Reasons: []measure.FailureReason{
 			{Text: "zk: node does not exist", Count: 2381}, {Text: "one permit at a time", Count: 16},
 			{Text: "no reason given", Count: 1}}}}})
