@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"locklab/harness/check/spans"
 	"locklab/reports/chart"
 	"locklab/reports/doc"
 	"locklab/reports/measure"
@@ -197,12 +196,8 @@ func holdsTable(t *timeline.Timeline) (rows *doc.Table, n int) {
 	}
 	rows = doc.NewTable(caption, "client", "#from", "#to", "#lasted", "#while another believed", "what is known of it")
 	for _, h := range shown {
-		var both int64
-		for _, s := range timeline.Common(h.lane.Double, []spans.Span{h.Span}) {
-			both += s.Lasts()
-		}
 		other := "–"
-		if both > 0 {
+		if both := h.lane.Double.Within(h.From, h.Until); both > 0 {
 			other = words.Duration(both)
 		}
 		rows.Add(h.lane.Client, words.Instant(h.From), words.Instant(h.Until), words.Duration(h.Lasts()), other, h.Details())

@@ -95,8 +95,8 @@ func (d *timelineDrawing) drawLane(c *draw.Canvas, l *Lane, y vg.Length) {
 		d.holdBars(c, l.Reads, y, readHeight, l.Color)
 		over := chart.Attribute{Name: "data-over", Value: "1"}
 		if len(l.Reads) > 0 {
-			d.bars(c, Common(l.Double, spansOf(l.Holds)), y, barHeight, chart.Vermillion, over)
-			d.bars(c, Common(l.Double, spansOf(l.Reads)), y, readHeight, chart.Vermillion, over)
+			d.bars(c, common(l.Double, spansOf(l.Holds)), y, barHeight, chart.Vermillion, over)
+			d.bars(c, common(l.Double, spansOf(l.Reads)), y, readHeight, chart.Vermillion, over)
 		} else {
 			d.bars(c, l.Double, y, barHeight, chart.Vermillion, over)
 		}
@@ -128,14 +128,10 @@ func (d *timelineDrawing) drawCall(c *draw.Canvas, a access, y vg.Length) {
 	chart.FillRect(c, at-1, at+1, y-barHeight/2-3, y+barHeight/2+3, chart.Vermillion)
 }
 
-// Common returns the times that are in spans of both.
-func Common(a, b []spans.Span) (all []spans.Span) {
-	for _, x := range a {
-		for _, y := range b {
-			if both := (spans.Span{From: max(x.From, y.From), Until: min(x.Until, y.Until)}); both.From < both.Until {
-				all = append(all, both)
-			}
-		}
+// common returns the times that are in spans of both.
+func common(a spans.List, b []spans.Span) (all []spans.Span) {
+	for _, s := range b {
+		all = slices.AppendSeq(all, a.Cut(s.From, s.Until))
 	}
 	return all
 }

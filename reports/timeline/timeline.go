@@ -48,7 +48,7 @@ type Lane struct {
 	Waits   []spans.Span
 	Holds   []Hold       // believed
 	Reads   []Hold       // believed, to read
-	Double  []spans.Span // while another client believed in a hold that this one excludes
+	Double  spans.List   // while another client believed in a hold that this one excludes
 	Stopped []spans.Span // while its process was stopped
 	Unsure  []spans.Span // while it may have believed, after its last event
 	After   []spans.Span // while it still used what the lock protects, though it had learned of its loss

@@ -59,7 +59,7 @@ func TestTimelineTellsTheStory(t *testing.T) {
 		t.Errorf("believed until it learned of the loss (-want +got):\n%s", diff)
 	}
 	// c2 from 3300 to 3420, and again from 3855 until the victim learns.
-	if diff := cmp.Diff([]spans.Span{{From: synth.Ms(3300), Until: synth.Ms(3420)},
+	if diff := cmp.Diff(spans.List{{From: synth.Ms(3300), Until: synth.Ms(3420)},
 		{From: synth.Ms(3855), Until: synth.Ms(3925)}}, tl.Lanes[1].Double); diff != "" {
 		t.Errorf("two at once (-want +got):\n%s", diff)
 	}
@@ -407,7 +407,7 @@ func TestTimelineDrawsOnlyWhatIsKnown(t *testing.T) {
 }
 
 func TestCommonSpans(t *testing.T) {
-	got := Common([]spans.Span{{From: 1, Until: 5}, {From: 7, Until: 9}},
+	got := common(spans.List{{From: 1, Until: 5}, {From: 7, Until: 9}},
 		[]spans.Span{{From: 0, Until: 2}, {From: 4, Until: 8}, {From: 9, Until: 10}})
 	if diff := cmp.Diff([]spans.Span{{From: 1, Until: 2}, {From: 4, Until: 5}, {From: 7, Until: 8}}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -192,8 +192,8 @@ func (c *clockBound) Within(p, q string, lasted int64) Explanation {
 // What uncertainty does to the checks:
 //
 //   - Belief exclusion: an overlap, or the gap of a hand-off, that is shorter than the uncertainty is neither an
-//     overlap nor none. It is left out if the servers' transactions show that it was a hand-off, and
-//     otherwise the verdict is unknown, unless it fails by others and a fault explains this one as well.
+//     overlap nor none. It is left out if the servers' transactions show that it was a hand-off. Otherwise the
+//     verdict is unknown, unless it fails by others and a fault explains this one as well.
 //   - Tokens, fairness, refusals, hand-offs, conditions under sometimes, and late and stale accesses of clients'
 //     records: pairs whose order is uncertain prove nothing. Those that would accuse somebody make the verdict unknown
 //     or are left out.
