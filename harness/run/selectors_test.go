@@ -27,9 +27,9 @@ func testSelectorsOfARun(t *testing.T, stage *Stage) {
 
 func namedFaults(t *testing.T, stage *Stage) {
 	const hold = 500 * time.Millisecond
-	out := runOn(t, stage, with("clients: 6", "hold: 500ms",
+	out := runOn(t, stage, with(brief, "clients: 6", "hold: 500ms",
 		"warmup: 3500ms", // six holds, so that nobody's place is left from when all came at once
-		"duration: 6s", "min-acquired: 1", "liveness: 0", "drain: cancel", `faults:
+		"duration: 7s", "min-acquired: 1", "liveness: 0", "drain: cancel", `faults:
   - {kind: delete-node, target: head-waiter, at: 300ms, every: 1500ms, repeat: 2}
   - {kind: expire-session, target: waiter, at: 1s, every: 1500ms, repeat: 2}
   - {kind: pause, target: majority, at: 4s, for: 300ms}`))
@@ -93,6 +93,7 @@ func namedFaults(t *testing.T, stage *Stage) {
 func drawnFaults(t *testing.T, stage *Stage) {
 	suite.Nightly(t, "a swarm of TestRunsWithFaults draws faults, too")
 	src := with(
+		brief,
 		"schedule: random",
 		"fault-interval: 700ms",
 		"fault-length: 200ms..400ms",

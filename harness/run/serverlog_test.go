@@ -70,6 +70,7 @@ func testServersWord(t *testing.T, stage *Stage) {
 			t,
 			stage,
 			with(
+				brief,
 				"hold: 10ms",
 				"duration: 6s",
 				"drain: cancel",

@@ -19,7 +19,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	// In runs with pauses, the victim has a process of its own. Acquiring takes a few milliseconds, one client after
 	// another: only holds that are much longer keep both permits taken, so that the victim is the one too many.
 	pause := func(lines ...string) string {
-		return with(append([]string{"clients: 5", "victim-alone: true", "duration: 6s", "hold: 50ms",
+		return with(append([]string{brief, "clients: 5", "victim-alone: true", "duration: 6s", "hold: 50ms",
 			"workload: semaphore", "permits: 2",
 			"faults:\n  - {kind: pause, target: c1, trigger: between-reads, until: superseded, linger: 200ms}"}, lines...)...)
 	}
@@ -68,7 +68,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	})
 	// What a client holds when it dies is free once the servers have expired its session, and not before.
 	t.Run("holders that die", func(t *testing.T) {
-		out := runOn(t, stage, with("clients: 4", "duration: 5s", "hold: 1ms", "die-share: 0.02"))
+		out := runOn(t, stage, with(brief, "clients: 4", "duration: 5s", "hold: 1ms", "die-share: 0.02"))
 		wantVerdict(t, out, evidence.Pass)
 		deaths, cut, sessions := 0, 0, map[history.SessionID]bool{}
 		for _, e := range readHistory(t, out.Dir) {
@@ -128,7 +128,7 @@ func testWorkloads(t *testing.T, stage *Stage) {
 	// the run has to be long enough for the check of progress.
 	mutexPause := func(lines ...string) string {
 		return with(
-			append([]string{"clients: 5", "victim-alone: true", "duration: 6s", "hold: 5ms"}, lines...)...)
+			append([]string{brief, "clients: 5", "victim-alone: true", "duration: 6s", "hold: 5ms"}, lines...)...)
 	}
 	for _, guard := range []string{"lost-context", "lease-clock"} {
 		t.Run("stopped behind the question of "+guard, func(t *testing.T) {

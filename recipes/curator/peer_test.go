@@ -51,7 +51,11 @@ type world struct {
 	argv    []string // the command that runs the driver with Curator
 	path    string   // of this test's lock
 	conn    *zk.Conn
+	timeout time.Duration // of each session: longer than a busy machine stands still
 }
+
+// brief is the session timeout of a test in which a session ends.
+const brief = 2 * time.Second
 
 func newWorld(t *testing.T, recipe string) *world {
 	t.Helper()
@@ -74,7 +78,8 @@ func newWorld(t *testing.T, recipe string) *world {
 	}
 	path := append([]string{jar}, jars...)
 	path = append(path, "/usr/share/java/zookeeper.jar", "/usr/share/java/zookeeper-jute.jar")
-	w := &world{t: t, jars: jars, servers: shared.ensemble.Servers(), path: "/" + t.Name()}
+	w := &world{t: t, jars: jars, servers: shared.ensemble.Servers(), path: "/" + t.Name(),
+		timeout: 10 * time.Second}
 	w.argv = append([]string{"java", "-cp", strings.Join(path, ":")}, curator.JavaOptions...)
 	w.driver, err = foreign.NewDriver(
 		foreign.Config{Argv: append(slices.Clone(w.argv), curator.Main, recipe), Stderr: t.Output()},
@@ -103,7 +108,7 @@ func (w *world) inJava() *foreign.Session {
 	w.t.Helper()
 	s, err := w.driver.Open(
 		w.within(),
-		foreign.SessionConfig{Servers: w.servers, Timeout: 2 * time.Second, Paths: []string{w.path}},
+		foreign.SessionConfig{Servers: w.servers, Timeout: w.timeout, Paths: []string{w.path}},
 	)
 	if err != nil {
 		w.t.Fatal(err)
@@ -122,7 +127,7 @@ func (w *world) inGo() *recipes.Session {
 	w.t.Helper()
 	s, err := recipes.Connect(
 		w.within(),
-		recipes.SessionConfig{Config: zksession.Config{Servers: w.servers, Timeout: 2 * time.Second}},
+		recipes.SessionConfig{Config: zksession.Config{Servers: w.servers, Timeout: w.timeout}},
 	)
 	if err != nil {
 		w.t.Fatal(err)
@@ -307,6 +312,7 @@ func TestGivingUp(t *testing.T) {
 // gets a new session.
 func TestExpiry(t *testing.T) {
 	w := newWorld(t, "curator-mutex")
+	w.timeout = brief
 	s := w.inJava()
 	h := w.acquire(s.Lock(foreign.LockConfig{Paths: []string{w.path}}))
 	other := w.golang()
@@ -346,6 +352,7 @@ func TestExpiry(t *testing.T) {
 func TestExpiryOfAWaiter(t *testing.T) {
 	suite.Nightly(t, "a peer; TestExpiry expires a holder")
 	w := newWorld(t, "curator-mutex")
+	w.timeout = brief
 	held := w.acquire(w.golang())
 	waited := make(chan error, 1)
 	waiter := w.java("")
