@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -31,6 +32,18 @@ import (
 // hold buffers and drop lists of a queue, so collecting more often than by default (100) costs little and saves
 // nearly a third of the memory.
 const collectAt = 40
+
+// collectAfter is how many bytes are allocated, about, before they are collected. The buffers of go-zookeeper are 3 MB a
+// session and never written in full. In percent of so much that is not there, garbage would be let grow by hundreds of
+// megabytes, each page of which is a page fault.
+const collectAfter = 16 << 20
+
+// collectSoon sets the garbage collector's target once all sessions are there.
+func collectSoon() {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	debug.SetGCPercent(min(collectAt, max(1, int(collectAfter*100/m.HeapAlloc))))
+}
 
 // window is when clients work, in ns of CLOCK_MONOTONIC.
 type window struct{ start, end int64 }
@@ -219,6 +232,7 @@ func (p *process) contend(ctx context.Context, clients []*client) error {
 	if err := p.connect(ctx, clients); err != nil {
 		return err
 	}
+	collectSoon()
 	if err := p.recordLayout(); err != nil {
 		return err
 	}

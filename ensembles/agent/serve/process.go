@@ -100,8 +100,10 @@ func (s *supervisor) start(spec *agent.Spec) (agent.Stamp, error) {
 		return agent.Stamp{}, err
 	}
 	defer in.Close()
+	// Linux divides the processors between sessions (sched_autogroup). In a session that it shared with the harness and
+	// all agents of a machine, a client would be scheduled late beside servers that have one each.
 	p, err := os.StartProcess(argv[0], argv, &os.ProcAttr{Dir: dir, Env: env, Files: []*os.File{in, log, log},
-		Sys: &syscall.SysProcAttr{Setpgid: true}})
+		Sys: &syscall.SysProcAttr{Setsid: true}})
 	if err != nil {
 		stdin.Close()
 		return agent.Stamp{}, err
