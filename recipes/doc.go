@@ -7,10 +7,10 @@
 //
 // # Start
 //
-// A program connects once, makes its locks, and works under them with [Do]:
+// A program imports this package alone, connects once, makes its locks, and works under them with [Do]:
 //
 //	session, err := recipes.Connect(ctx, recipes.SessionConfig{
-//		Config: zksession.Config{Servers: []string{"zk1:2181", "zk2:2181", "zk3:2181"}},
+//		Config: recipes.Config{Servers: []string{"zk1:2181", "zk2:2181", "zk3:2181"}},
 //	})
 //	…
 //	defer session.Close(ctx)
@@ -45,7 +45,7 @@
 //
 // # Errors
 //
-// Acquire returns the session's end (see [Session.Err]), the refusal of an ACL ([zksession.ErrNoAuth]), or the cause of
+// Acquire returns the session's end (see [Session.Err]), the refusal of an ACL ([ErrNoAuth]), or the cause of
 // its context. A broken connection is no error: the request is resolved after the reconnect. When a context ends,
 // Acquire returns at once and what it had begun is undone in the background; Release and Close give the service one
 // second more.
@@ -60,8 +60,8 @@
 //
 // # Credentials, TLS and tests
 //
-// [zksession.Config] has the servers, the credentials, the ACL of what is created, and the dialer for TLS;
-// [zksession.ACL] says what an ACL must not allow. Package zktest has a ZooKeeper in memory for the tests of a program
-// that uses these locks. The race detector reports a data race of go-zookeeper's when it reconnects; SPEC.md says how
+// [Config] has the servers, the credentials, the ACL of what is created, and the dialer for TLS; [zksession.ACL] says
+// what an ACL must not allow. Package zktest has a ZooKeeper in memory for tests of a program that uses these locks.
+// The race detector reports a data race of go-zookeeper's when it reconnects; SPEC.md says how
 // to test without that.
 package recipes

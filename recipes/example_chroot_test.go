@@ -6,13 +6,12 @@ import (
 	"time"
 
 	"locklab/recipes"
-	"locklab/recipes/zksession"
 )
 
 // A connection string such as other clients take it names the servers, and the path below which this program has its
 // znodes. All other paths are relative to that one: the lock is at /app/locks/report.
 func ExampleConnect() {
-	servers, chroot, err := zksession.ParseServers("zk1:2181,zk2:2181,zk3:2181/app")
+	servers, chroot, err := recipes.ParseServers("zk1:2181,zk2:2181,zk3:2181/app")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -20,7 +19,7 @@ func ExampleConnect() {
 	defer cancel()
 	session, err := recipes.Connect(
 		ctx,
-		recipes.SessionConfig{Config: zksession.Config{Servers: servers, Chroot: chroot}},
+		recipes.SessionConfig{Config: recipes.Config{Servers: servers, Chroot: chroot}},
 	)
 	if err != nil {
 		log.Fatal(err) // it says for each server why it could not be reached

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"locklab/recipes"
-	"locklab/recipes/zksession"
 )
 
 // A job's state is kept in ZooKeeper itself. A client that has lost the lock, whether it knows or not, changes
@@ -17,7 +16,7 @@ func ExampleHold_Multi() {
 	defer cancel()
 	session, err := recipes.Connect(
 		ctx,
-		recipes.SessionConfig{Config: zksession.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
+		recipes.SessionConfig{Config: recipes.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
 	)
 	if err != nil {
 		log.Fatal(err)
@@ -34,21 +33,21 @@ func ExampleHold_Multi() {
 	defer hold.Release(ctx) // Release gives the service a second even if ctx has ended
 	_, err = hold.Multi(
 		ctx,
-		zksession.Op{
-			Kind:    zksession.OpSet,
+		recipes.Op{
+			Kind:    recipes.OpSet,
 			Path:    "/jobs/nightly/state",
 			Data:    []byte("done"),
-			Version: zksession.AnyVersion,
+			Version: recipes.AnyVersion,
 		},
-		zksession.Op{
-			Kind: zksession.OpCreate,
+		recipes.Op{
+			Kind: recipes.OpCreate,
 			Path: "/jobs/nightly/report",
 			Data: []byte("42 rows"),
-			Mode: zksession.Persistent,
+			Mode: recipes.Persistent,
 		},
 	)
 	switch {
-	case errors.Is(err, zksession.ErrConnectionLoss):
+	case errors.Is(err, recipes.ErrConnectionLoss):
 		log.Print(err) // read what is there before trying again
 	case errors.Is(err, recipes.ErrLockLost):
 		log.Print(err) // nothing was written; another client may be doing it

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"locklab/recipes"
-	"locklab/recipes/zksession"
 )
 
 // A worker drives a machine that does not know tokens, so the worker has to stop by itself before another client can
@@ -18,7 +17,7 @@ func ExampleLeaseClockConfig() {
 	session, err := recipes.Connect(
 		ctx,
 		recipes.SessionConfig{
-			Config: zksession.Config{
+			Config: recipes.Config{
 				Servers: []string{"zk1", "zk2", "zk3"},
 				Timeout: 15 * time.Second,
 			}, // Tick is the servers' tickTime. Margin is the length of a step and an allowance for the clocks.

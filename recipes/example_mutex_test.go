@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"locklab/recipes"
-	"locklab/recipes/zksession"
 )
 
 // This is a job that only one process may do at a time. The hold's context bounds the work, and every request to the
@@ -21,7 +20,7 @@ func ExampleMutex() {
 	defer cancel()
 	session, err := recipes.Connect(
 		ctx,
-		recipes.SessionConfig{Config: zksession.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
+		recipes.SessionConfig{Config: recipes.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
 	)
 	if err != nil {
 		log.Fatal(err)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"locklab/recipes"
-	"locklab/recipes/zksession"
 )
 
 // A service that runs for months outlives its sessions. The Renewer opens a new one when one has expired, and the lock
@@ -18,7 +17,7 @@ func ExampleRenewer() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	renewer, err := recipes.NewRenewer(ctx, recipes.RenewerConfig{
-		SessionConfig: recipes.SessionConfig{Config: zksession.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
+		SessionConfig: recipes.SessionConfig{Config: recipes.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
 		OnChange: func(c recipes.Renewal) {
 			if c.Err != nil {
 				log.Printf("ZooKeeper session: %v", c.Err)

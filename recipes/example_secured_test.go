@@ -9,7 +9,6 @@ import (
 	"os"
 
 	"locklab/recipes"
-	"locklab/recipes/zksession"
 )
 
 // Only clients with the password can take, see or break the lock, and the servers and the client talk over TLS.
@@ -24,13 +23,13 @@ func Example_secured() {
 		log.Fatal("ca.pem has no certificate")
 	}
 	dialer := &tls.Dialer{Config: &tls.Config{RootCAs: roots}}
-	session, err := recipes.Connect(ctx, recipes.SessionConfig{Config: zksession.Config{
+	session, err := recipes.Connect(ctx, recipes.SessionConfig{Config: recipes.Config{
 		Servers:     []string{"zk1:2281", "zk2:2281", "zk3:2281"}, // the servers' secureClientPort
 		Dial:        dialer.DialContext,
-		Credentials: []zksession.Credential{zksession.Digest("payments", os.Getenv("ZK_PASSWORD"))},
-		ACL:         zksession.CreatorAll,
+		Credentials: []recipes.Credential{recipes.Digest("payments", os.Getenv("ZK_PASSWORD"))},
+		ACL:         recipes.CreatorAll,
 	}})
-	if errors.Is(err, zksession.ErrAuthFailed) {
+	if errors.Is(err, recipes.ErrAuthFailed) {
 		log.Fatal(err) // trying again would not help
 	}
 	if err != nil {
@@ -42,7 +41,7 @@ func Example_secured() {
 		log.Fatal(err)
 	}
 	hold, err := lock.Acquire(ctx)
-	if errors.Is(err, zksession.ErrNoAuth) {
+	if errors.Is(err, recipes.ErrNoAuth) {
 		log.Fatal(err) // the password is wrong, or the znodes are somebody else's: the error names the znode
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"locklab/recipes"
-	"locklab/recipes/zksession"
 )
 
 // Four workers' places at a service form a pool, and this client takes two of them for one job. For each slot the
@@ -17,7 +16,7 @@ func ExampleSemaphore() {
 	defer cancel()
 	session, err := recipes.Connect(
 		ctx,
-		recipes.SessionConfig{Config: zksession.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
+		recipes.SessionConfig{Config: recipes.Config{Servers: []string{"zk1", "zk2", "zk3"}}},
 	)
 	if err != nil {
 		log.Fatal(err)

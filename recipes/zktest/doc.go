@@ -2,7 +2,7 @@
 // connection breaks, the session expires, or an answer takes long?
 //
 //	srv := zktest.Start(t) // listens on 127.0.0.1 until the test ends
-//	s, err := recipes.Connect(ctx, recipes.SessionConfig{Config: zksession.Config{Servers: srv.Addrs()}})
+//	s, err := recipes.Connect(ctx, recipes.SessionConfig{Config: recipes.Config{Servers: srv.Addrs()}})
 //	…
 //	srv.LoseReply(zktest.OpCreate2)                    // executed, and the client does not hear of it
 //	srv.Disconnect(s.ID())                             // the client connects again at once

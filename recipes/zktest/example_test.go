@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"locklab/recipes"
-	"locklab/recipes/zksession"
 	"locklab/recipes/zktest"
 )
 
@@ -25,7 +24,7 @@ func work(ctx context.Context, l recipes.Lock, steps int, step func(context.Cont
 
 // connect returns a session, and a lock in it, as the adopter's program makes them.
 func connect(ctx context.Context, servers []string) (*recipes.Session, *recipes.Mutex, error) {
-	s, err := recipes.Connect(ctx, recipes.SessionConfig{Config: zksession.Config{Servers: servers}})
+	s, err := recipes.Connect(ctx, recipes.SessionConfig{Config: recipes.Config{Servers: servers}})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,7 +18,6 @@ import (
 	_ "modernc.org/sqlite" // pure Go
 
 	"locklab/recipes"
-	"locklab/recipes/zksession"
 	"locklab/recipes/zktest"
 )
 
@@ -75,7 +74,7 @@ func run(ctx context.Context) error {
 	var holds [2]*recipes.Hold
 	for i, name := range []string{"first", "second"} {
 		s, err := recipes.Connect(ctx,
-			recipes.SessionConfig{Config: zksession.Config{Servers: service.Addrs(), Timeout: 5 * time.Second}})
+			recipes.SessionConfig{Config: recipes.Config{Servers: service.Addrs(), Timeout: 5 * time.Second}})
 		if err != nil {
 			return err
 		}
