@@ -15,11 +15,13 @@ import (
 // same Lock value at once; each call is a contender of its own, even if the
 // caller holds the lock already. Re-entry goes by the hold: see [Hold.Reenter].
 type Lock interface {
-	// Acquire waits until the lock is held, ctx ends or the session is over. It
-	// returns a hold, or an error that wraps the context's error, the session's end
-	// (see [Session.Err]), ErrSequenceExhausted, or the refusal of the
-	// service, such as [zksession.ErrNoAuth]. After an error nothing is held, and whatever the attempt left at the
-	// service is removed in the background while the session lives, or by its end.
+	// Acquire waits until the lock is held, ctx ends or the session is over. It returns a hold, or an error that wraps the
+	// context's error, the session's end (see [Session.Err]), ErrSequenceExhausted, or the refusal of the service, such as
+	// [ErrNoAuth]. After an error nothing is held, and whatever the attempt left at the service is removed in the
+	// background while the session lives, or by its end.
+	//
+	// Prefer [Do]: it bounds the work by the hold, and releases it even if the work panics. A hold that is not released
+	// keeps others waiting for as long as its session lives.
 	Acquire(ctx context.Context) (*Hold, error)
 }
 
@@ -97,7 +99,7 @@ func (h *Hold) Context() context.Context { return h.ctx }
 //     [Hold.Reenter] was undone, and the hold goes on;
 //   - an error wrapping ErrLockLost: the hold had ended before, or its session
 //     ended while it was being released; what it still has at the service is removed in the background;
-//   - an error wrapping [zksession.ErrNoAuth]: the ACL of the lock's directory has changed and refuses the delete; the
+//   - an error wrapping [ErrNoAuth]: the ACL of the lock's directory has changed and refuses the delete; the
 //     znode stays, and other contenders wait, until the session ends;
 //   - an error wrapping that of ctx: not confirmed in time; the attempt goes on in the
 //     background until it succeeds or the session is over;
@@ -152,15 +154,13 @@ func (h *Hold) lose(reason error) { h.cancel(lost(reason)) }
 
 // The errors that the caller of a recipe may want to tell apart. They are wrapped; use [errors.Is].
 var (
-	// ErrLockLost says that a hold ended before it was released: its session is
-	// over or somebody else deleted its znode.
+	// ErrLockLost says that a hold ended before it was released: its session is over or somebody else deleted its znode.
 	ErrLockLost = errors.New("lock lost")
 	// ErrNotAcquired says that a lock could not be had without waiting for another contender.
 	ErrNotAcquired = errors.New("not acquired")
 	// ErrNotReentrant says that a hold's recipe does not support re-entry.
 	ErrNotReentrant = errors.New("not reentrant")
-	// ErrReleased is the cause of a hold's context after Release, and the result
-	// of releasing a hold twice.
+	// ErrReleased is the cause of a hold's context after Release, and the result of releasing a hold twice.
 	ErrReleased = errors.New("lock released")
 	// ErrSequenceExhausted says that the lock's directory has counted its children
 	// to 2147483647. Sequence numbers repeat from there on, so no queue can be

@@ -57,10 +57,8 @@ func newMutex(cfg MutexConfig) *Mutex {
 	}
 }
 
-// Acquire implements [Lock].
-//
-// If the attempt's znode is deleted by somebody else while it waits, the attempt
-// starts over at the end of the queue, as long as the session lives.
+// Acquire implements [Lock]; prefer [Do], which releases whatever becomes of the work. If somebody else deletes the
+// attempt's znode while it waits, the attempt starts over at the end of the queue, as long as the session lives.
 func (m *Mutex) Acquire(ctx context.Context) (*Hold, error) { return m.line.Acquire(ctx) }
 
 func (m *Mutex) where() site { return m.line.where() }
