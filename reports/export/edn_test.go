@@ -1,7 +1,7 @@
 package export
 
 import (
-	"fmt"
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,95 +9,87 @@ import (
 	"testing"
 
 	"locklab/ensembles/labtest/suite"
+	"locklab/harness/history"
 )
 
-// knossosRules says why the functions of Knossos that put histories together (knossos.history/pairs+ and complete)
-// would refuse a history. Knossos itself is in no distribution, so these are its rules in our words:
-//
-//   - An event has one of four types, and an index that no other has.
-//   - A process invokes nothing while an operation of its own is under way. An operation that ended with :info is under
-//     way for ever.
-//   - What is :ok or :fail was invoked by that process before.
-//   - What is :fail has the value that it was invoked with.
-const knossosRules = `
+// readByClojure prints of each event its index, process, type and function, and of all of them that every process with
+// a number has completed each operation before it invokes the next.
+const readByClojure = `
 (require 'clojure.edn)
-(defn refusal [events]
-  (loop [[e & more] events, running {}, seen #{}]
-    (when e
-      (let [p (:process e), invoked (running p)]
-        (cond
-          (seen (:index e))                                 (str "index " (:index e) " is there twice")
-          (not (#{:invoke :ok :fail :info} (:type e)))      (str "type " (:type e))
-          (and invoked (= :invoke (:type e)))               (str "process " p " is still busy")
-          (and (not invoked) (#{:ok :fail} (:type e)))      (str "process " p " completes what it has not invoked")
-          (and (= :fail (:type e)) (not= (:value e) (:value invoked)))
-                                                            (str "process " p " fails with another value")
-          :else (recur more
-                       (case (:type e) :invoke (assoc running p e) (:ok :fail) (dissoc running p) running)
-                       (conj seen (:index e))))))))
-(doseq [file *command-line-args*]
-  (let [end (Object.)
-        in  (java.io.PushbackReader. (clojure.java.io/reader file))
-        all (doall (take-while #(not (identical? end %)) (repeatedly #(clojure.edn/read {:eof end} in))))]
-    (println (or (refusal all) "read"))))
+(let [end (Object.)
+      in  (java.io.PushbackReader. (clojure.java.io/reader (System/getenv "HISTORY")))
+      all (doall (take-while #(not (identical? end %)) (repeatedly #(clojure.edn/read {:eof end} in))))]
+  (doseq [e all]
+    (println (:index e) (:process e) (name (:type e)) (name (:f e)) (pr-str (:value e)) (:locklab/detail e)))
+  (assert (every? #(= :info (:type %)) (remove (comp number? :process) all)))
+  (doseq [[_ es] (group-by :process (filter (comp number? :process) all))]
+    (assert (every? (fn [[a b]] (and (= :invoke (:type a)) (or (nil? b) (= (:f a) (:f b))))) (partition-all 2 es)))))
 `
 
-// Knossos can put together every exported history, and what is wrong with one it refuses: a history of events other
-// than clients' operations that were :ok, for instance.
-func TestKnossosReadsTheExport(t *testing.T) {
+// Clojure, in which Jepsen's tools are written, reads what writeEDN writes.
+func TestEDN(t *testing.T) {
 	clojure := suite.Tool(t, "clojure", "setup-clojure")
-	dir := t.TempDir()
-	rules := filepath.Join(dir, "rules.clj")
-	if err := os.WriteFile(rules, []byte(knossosRules), 0o666); err != nil {
+	client := func(at int64, op history.Op, kind history.Kind, lock, name string) history.Event {
+		return history.Event{At: at, Process: "c1", Client: name, Acq: 1, Lock: lock, Op: op, Kind: kind}
+	}
+	read := client(6, history.OpRead, history.OK, "/a", "c1/0")
+	read.Process, read.Value = "r1", 7
+	lost := client(5, history.OpLost, history.Info, "/a", "c1/0")
+	lost.Detail = "said \"gone\"\n\\ \u2028 ü <&>"
+	permits := client(8, history.OpAcquire, history.Invoke, "/s", "c1/2")
+	permits.Mode, permits.Value = history.ModePermit, 3
+	refused := client(11, history.OpWrite, history.Fail, "/b", "c1/3")
+	writes := client(10, history.OpWrite, history.Invoke, "/b", "c1/3")
+	writes.Value = 4
+	events := []history.Event{
+		client(1, history.OpAcquire, history.Invoke, "/a", "c1/0"),
+		client(1, history.OpAcquire, history.Invoke, "/b", "c1/0"),
+		client(2, history.OpAcquire, history.OK, "/b", "c1/0"),
+		client(3, history.OpAcquire, history.Info, "/a", "c1/1"),
+		client(4, history.OpAcquire, history.OK, "/a", "c1/0"), lost, read,
+		client(7, history.OpRelease, history.Invoke, "/a", "c1/0"),
+		client(8, history.OpRelease, history.Info, "/a", "c1/0"), permits,
+		client(9, history.OpAcquire, history.Invoke, "/a", "c1/0"),
+		writes, refused,
+		client(12, history.OpRead, history.Invoke, "/b", "c1/3"),
+		client(13, history.OpRead, history.Fail, "/b", "c1/3"),
+	}
+	var edn bytes.Buffer
+	if err := writeEDN(&edn, history.NewLog(events)); err != nil {
 		t.Fatal(err)
 	}
-	args := []string{rules}
-	var want []string
-	add := func(text, says string) {
-		file := filepath.Join(dir, fmt.Sprint(len(want)))
-		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		args, want = append(args, file), append(want, says)
+	file := filepath.Join(t.TempDir(), "history.edn")
+	if err := os.WriteFile(file, edn.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
 	}
-	for _, in := range runs() {
-		add(string(write(t, "edn", in)), "read")
-	}
-	// event is an event with an index of its own.
-	index := 0
-	event := func(kind, process, value string) string {
-		index++
-		return fmt.Sprintf("{:index %d, :type %s, :process %s, :f :acquire, :value %s}\n", index, kind, process, value)
-	}
-	invoked := event(":invoke", "0", "3")
-	for _, c := range []struct{ text, says string }{
-		{event(":ok", ":harness", "nil"), "process :harness completes what it has not invoked"},
-		{event(":fail", ":r1", "nil"), "process :r1 completes what it has not invoked"},
-		{event(":info", ":harness", "nil"), "read"},
-		{invoked + event(":invoke", "0", "3"), "process 0 is still busy"},
-		{invoked + event(":info", "0", "3") + event(":invoke", "0", "3"), "process 0 is still busy"},
-		{invoked + event(":ok", "0", "3") + event(":invoke", "0", "3"), "read"},
-		{invoked + event(":fail", "0", "nil"), "process 0 fails with another value"},
-		{invoked + event(":fail", "0", "3") + event(":fail", "0", "3"), "process 0 completes what it has not invoked"},
-		{invoked + event(":done", "0", "3"), "type :done"},
-		{invoked + strings.Replace(invoked, " 0,", " 1,", 1), "index 1 is there twice"},
-	} {
-		add(c.text, c.says)
-	}
-	cmd := exec.CommandContext(t.Context(), clojure, args...)
+	cmd := exec.CommandContext(t.Context(), clojure, "-e", readByClojure)
+	cmd.Env = append(os.Environ(), "HISTORY="+file, "JAVA_TOOL_OPTIONS=-Dfile.encoding=UTF-8")
 	cmd.Stderr = t.Output()
-	out, err := cmd.Output()
+	got, err := cmd.Output()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%s", err, edn.String())
 	}
-	got := strings.Split(strings.TrimSpace(string(out)), "\n")
-	if len(got) != len(want) {
-		t.Fatalf("%d answers, want %d:\n%s", len(got), len(want), out)
+	want := strings.Join([]string{
+		"0 0 invoke acquire nil nil",
+		"1 1 invoke acquire nil nil",
+		"2 1 ok acquire nil nil",
+		"3 :c1 info acquire nil nil", // its invocation is not in the record
+		"4 0 ok acquire nil nil",
+		"5 :c1 info lost nil said \"gone\"\n\\ \u2028 ü <&>",
+		"6 :r1 info read 7 nil",
+		"7 0 invoke release nil nil",
+		"8 0 info release nil nil",
+		"9 2 invoke acquire 3 nil",
+		"10 3 invoke acquire nil nil", // an operation of unknown outcome has retired the process
+		"11 4 invoke write 4 nil",
+		"12 4 fail write 4 nil", // with the value that it was invoked with
+		"13 4 invoke read nil nil",
+		"14 4 fail read nil nil",
+	}, "\n") + "\n"
+	if !strings.Contains(edn.String(), `:process :r1, :f :read, :value 7, :locklab/kind "ok"`) {
+		t.Errorf("the kind of the resource's event is lost:\n%s", edn.String())
 	}
-	for i := range want {
-		if got[i] != want[i] {
-			text, _ := os.ReadFile(args[i+1])
-			t.Errorf("got %q, want %q, of\n%.2000s", got[i], want[i], text)
-		}
+	if string(got) != want {
+		t.Errorf("Clojure read\n%s\nwant\n%s\nof\n%s", got, want, edn.String())
 	}
 }

@@ -28,7 +28,7 @@ type Format struct {
 func Formats() []Format {
 	return []Format{
 		{Name: "edn", Has: "the history", For: "Jepsen’s tools", Reader: "Clojure", Unjudged: true,
-			write: func(w io.Writer, in result.Input) error { return history.WriteEDN(w, in.Events) }},
+			write: func(w io.Writer, in result.Input) error { return writeEDN(w, in.Events) }},
 		{Name: "jsonl", Has: "the history, an event per line", For: "`jq`", Reader: "Go’s encoding/json", Unjudged: true,
 			write: func(w io.Writer, in result.Input) error { return history.WriteJSONL(w, in.Events) }},
 		traceFormat,

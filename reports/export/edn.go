@@ -1,4 +1,4 @@
-package history
+package export
 
 import (
 	"bufio"
@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"locklab/harness/history"
 )
 
-// WriteEDN writes a history as Jepsen's tools read one: a map for each event, one per line, in EDN
+// writeEDN writes a history as Jepsen's tools read one: a map for each event, one per line, in EDN
 // (https://github.com/edn-format/edn).
 //
 // A process of Jepsen's does one operation at a time and is retired by an operation of unknown outcome. So each client
@@ -16,7 +18,7 @@ import (
 // operation have the type :info, whatever their kind, and the recording process's name as their process. An operation
 // that failed has the value that it was invoked with, as Knossos demands, and a read has one only once it is known.
 // Fields of locklab's own have names in the namespace locklab.
-func WriteEDN(w io.Writer, events *Log) error {
+func writeEDN(w io.Writer, events *history.Log) error {
 	out := ednWriter{Writer: bufio.NewWriter(w), numbers: map[worker]int{}, open: map[int]invocation{}}
 	for i, e := range events.All() {
 		out.event(i, &e)
@@ -39,18 +41,18 @@ type ednWriter struct {
 
 // An invocation is an operation under way, and its value as it was written.
 type invocation struct {
-	op    Op
+	op    history.Op
 	value string
 }
 
-func (w *ednWriter) event(index int, e *Event) {
+func (w *ednWriter) event(index int, e *history.Event) {
 	name := ":" + e.Process
 	process, kind, value := name, e.Kind, ednValue(e)
 	if strings.HasPrefix(e.Client, e.Process+"/") {
 		process, value = w.process(e, name, value)
 	}
 	if process == name { // Knossos refuses what completes without an invocation
-		kind = Info
+		kind = history.Info
 	}
 	fmt.Fprintf(w, "{:index %d, :time %d, :type :%s, :process %s, :f :%s, :value %s", index, e.At, kind, process, e.Op,
 		value)
@@ -78,11 +80,11 @@ func (w *ednWriter) event(index int, e *Event) {
 }
 
 // ednValue is the value of an event's operation.
-func ednValue(e *Event) string {
+func ednValue(e *history.Event) string {
 	switch {
-	case e.Op == OpWrite, e.Op == OpRead && e.Kind == OK:
+	case e.Op == history.OpWrite, e.Op == history.OpRead && e.Kind == history.OK:
 		return fmt.Sprint(e.Access().Value)
-	case (e.Op == OpAcquire || e.Op == OpRelease) && e.Mode == ModePermit:
+	case (e.Op == history.OpAcquire || e.Op == history.OpRelease) && e.Mode == history.ModePermit:
 		return fmt.Sprint(e.Permits())
 	}
 	return "nil"
@@ -90,23 +92,23 @@ func ednValue(e *Event) string {
 
 // process returns the process of an event of a client's, which is a number if the event is a part of an operation, or
 // else the name, and the value of the operation.
-func (w *ednWriter) process(e *Event, name, value string) (string, string) {
+func (w *ednWriter) process(e *history.Event, name, value string) (string, string) {
 	k := worker{e.Client, e.Lock}
 	n, known := w.numbers[k]
 	switch {
-	case e.Kind == Invoke && (!known || w.open[n].op != ""):
+	case e.Kind == history.Invoke && (!known || w.open[n].op != ""):
 		n, known = w.next, true
 		w.next++
 		w.numbers[k] = n
 		fallthrough
-	case e.Kind == Invoke:
+	case e.Kind == history.Invoke:
 		w.open[n] = invocation{e.Op, value}
 	case known && w.open[n].op == e.Op:
-		if e.Kind == Fail {
+		if e.Kind == history.Fail {
 			value = w.open[n].value
 		}
 		delete(w.open, n)
-		if e.Kind == Info {
+		if e.Kind == history.Info {
 			delete(w.numbers, k)
 		}
 	default:
