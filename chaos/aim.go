@@ -53,7 +53,7 @@ func (r *Run) aim(ctx context.Context, id string, target Target) (aim, error) {
 		if err != nil {
 			return aim{}, err
 		}
-		return one(hostOf(name), name, why)
+		return one(history.HostOf(name), name, why)
 	}
 	return one(string(target), "", "")
 }

@@ -114,16 +114,10 @@ type injection struct {
 
 // clientOf returns the client of a host that the fault strikes: the one that the target means, or the first.
 func (i injection) clientOf(h *ensembles.Host) string {
-	if hostOf(i.client) == h.Name {
+	if history.HostOf(i.client) == h.Name {
 		return i.client
 	}
 	return h.Name + "/0"
-}
-
-// hostOf returns the host of a client's process.
-func hostOf(client string) string {
-	host, _, _ := strings.Cut(client, "/")
-	return host
 }
 
 // onEach makes an injector for every host of an injection.

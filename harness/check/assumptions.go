@@ -250,7 +250,7 @@ func neverWorked(d *evidence.Digest) []string {
 // succeeded reports whether a client learned that one of its calls of op succeeded.
 func succeeded(d *evidence.Digest, op history.Op) bool {
 	for _, e := range d.Events.Of(op) {
-		if e.Kind == history.OK && e.Process == evidence.HostOf(e.Client) {
+		if e.Kind == history.OK && e.Process == history.HostOf(e.Client) {
 			return true
 		}
 	}

@@ -166,7 +166,7 @@ func deadTimes(d *evidence.Digest) map[string]spans.List {
 // record each answer before they act on it. A client that was restarted may use a number again.
 func ungranted(d *evidence.Digest) string {
 	for _, e := range d.Events.Of(calls[2:]...) {
-		if e.Process != evidence.HostOf(e.Client) {
+		if e.Process != history.HostOf(e.Client) {
 			continue // the resource's record, by its own clock
 		}
 		var under *history.Acquisition

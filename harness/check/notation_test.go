@@ -134,7 +134,7 @@ func (p *notation) line(f []string) (err error) {
 	case "txn":
 		return nil // see parseLog
 	}
-	e := history.Event{At: at(f[0]), Process: evidence.HostOf(f[1])}
+	e := history.Event{At: at(f[0]), Process: history.HostOf(f[1])}
 	switch what := f[2]; {
 	case what == "done":
 		e.Op = history.OpDone

@@ -65,7 +65,7 @@ func validRun(t *rapid.T) ([]history.Event, evidence.Facts) {
 			step(from, history.Invoke, use.op, use.value)
 			e.Process = "r1"
 			step((from+now)/2, history.OK, use.op, use.value)
-			e.Process = evidence.HostOf(e.Client)
+			e.Process = history.HostOf(e.Client)
 			step(now, history.OK, use.op, use.value)
 		}
 		step(now, history.Invoke, history.OpRelease, 0)
@@ -254,7 +254,7 @@ func onOneHost(events []history.Event) []history.Event {
 	for i := range events {
 		e := &events[i]
 		if _, number, is := strings.Cut(e.Client, "/"); is {
-			if e.Process == evidence.HostOf(e.Client) {
+			if e.Process == history.HostOf(e.Client) {
 				e.Process = "c1"
 			}
 			e.Client = "c1/" + number

@@ -233,7 +233,7 @@ func (b *backing) lastUse(a *history.Acquisition) int64 {
 	if b.uses == nil {
 		b.uses = map[holdUse]int64{}
 		for _, e := range b.Events.Of(history.OpEnter, history.OpRead, history.OpWrite, history.OpExit) {
-			if e.Kind == history.Invoke && e.Process == evidence.HostOf(e.Client) {
+			if e.Kind == history.Invoke && e.Process == history.HostOf(e.Client) {
 				b.uses[holdUse{e.Client, e.Lock, e.Acq}] = e.At
 			}
 		}

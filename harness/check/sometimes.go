@@ -197,7 +197,7 @@ func metFaults(d *evidence.Digest, span func(*history.Acquisition) (from, until 
 		if !f.Certain() {
 			continue
 		}
-		ofClients := slices.ContainsFunc(f.Targets, func(host string) bool { return d.ClientHosts[evidence.HostOf(host)] })
+		ofClients := slices.ContainsFunc(f.Targets, func(host string) bool { return d.ClientHosts[history.HostOf(host)] })
 		begun, over := f.Began(), f.Healed
 		if f.Trigger == nil {
 			begun = f.Injected
@@ -234,7 +234,7 @@ func holdsLost(d *evidence.Digest, _ *evidence.Safety) *int64 {
 func guardRefusals(d *evidence.Digest, _ *evidence.Safety) *int64 {
 	n := new(int64)
 	for _, e := range d.Events.All() {
-		if e.Kind == history.Fail && e.Process == evidence.HostOf(e.Client) && e.Access().GivenUp() {
+		if e.Kind == history.Fail && e.Process == history.HostOf(e.Client) && e.Access().GivenUp() {
 			*n++
 		}
 	}

@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Kind says which part of an operation an event is.
@@ -91,6 +92,14 @@ type Event struct {
 	// Fault is the id of the fault, or of the network rule, that the event is about.
 	Fault  string `json:"fault,omitempty"`
 	Detail string `json:"detail,omitempty"`
+}
+
+// HostOf returns the host of a client, whose name is host/number.
+func HostOf(client string) string {
+	if i := strings.LastIndexByte(client, '/'); i >= 0 {
+		return client[:i]
+	}
+	return client
 }
 
 // String renders the event on one line, for logs and failing tests.

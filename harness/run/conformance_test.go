@@ -298,7 +298,7 @@ func (g *testbed) nothingLeft(t *testing.T) {
 	now := g.stage.clock.Now()
 	err = g.view.Wait(ctx, func(state watch.State) bool {
 		for _, c := range state.GrantedAfter(g.locks[0], now) {
-			delete(waits, watch.HostOf(c))
+			delete(waits, history.HostOf(c))
 		}
 		return len(waits) == 0
 	})

@@ -14,7 +14,6 @@ import (
 	"locklab/ensembles/labtest/suite"
 	"locklab/harness/history"
 	"locklab/harness/rundir"
-	"locklab/harness/watch"
 )
 
 // The targets that a run chooses are those that the histories show, such as the client next in the queue, the last
@@ -68,7 +67,7 @@ func namedFaults(t *testing.T, stage *Stage) {
 		// Two holds are at most three clients at the head of the queue, of the five that wait.
 		roles, waited := rolesBetween(events, s.fault.Fault.Target, s.asked.At-int64(2*hold), s.aim.At)
 		client := clientOf(events, s.injected.Session)
-		if !slices.Contains(roles, client) || watch.HostOf(client) != s.aim.Target ||
+		if !slices.Contains(roles, client) || history.HostOf(client) != s.aim.Target ||
 			!strings.HasPrefix(s.aim.Detail, string(s.fault.Fault.Target)+": "+client+" ") {
 			t.Errorf(
 				"%s struck %s (aimed at %s, %q); by the histories the %s was %v",

@@ -18,7 +18,7 @@ type run struct{ events []history.Event }
 
 func (r *run) add(at int64, kind history.Kind, op history.Op, of history.Event) {
 	of.At, of.Kind, of.Op = at, kind, op
-	of.Process, _, _ = strings.Cut(of.Client, "/")
+	of.Process = history.HostOf(of.Client)
 	r.events = append(r.events, of)
 }
 

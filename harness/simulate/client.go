@@ -46,8 +46,7 @@ const lockPath = "/locks/l1"
 // newClient makes the i-th client, of that name. Each is a host of its own for the kernel; in a scene, those of one
 // process stop and go on together.
 func (s *simulation) newClient(i int, name string) *client {
-	process, _, _ := strings.Cut(name, "/")
-	c := &client{simulation: s, number: i, Host: s.w.Host(process), rand: s.w.Stream(uint64(i)+1, s.w.Clock)}
+	c := &client{simulation: s, number: i, Host: s.w.Host(history.HostOf(name)), rand: s.w.Stream(uint64(i)+1, s.w.Clock)}
 	c.Client = claims.Client{Name: name, Record: func(e history.Event) {
 		c.rec.at(c.w.Clock(), c.Host.Name, e)
 	}}

@@ -45,10 +45,7 @@ type teller struct {
 }
 
 // who names a client by its host, which has only one.
-func who(client string) string {
-	host, _, _ := strings.Cut(client, "/")
-	return host
-}
+func who(client string) string { return history.HostOf(client) }
 
 // event tells an event; empty if it says nothing that other steps do not.
 func (t *teller) event(e *history.Event) string {

@@ -38,7 +38,7 @@ func (v *View) queued(e *history.Event) {
 		// The clients of this host do record their places, so one that has only asked is in no queue yet.
 		h.reportsPlaces = true
 		for name, c := range v.clients {
-			if HostOf(name) == e.Process {
+			if history.HostOf(name) == e.Process {
 				c.place = nil
 			}
 		}
@@ -89,7 +89,7 @@ func (v *View) Absent() []string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(v.clients)), func(name string) bool {
-		return !v.clients[name].away || !v.working(HostOf(name)) || v.host(HostOf(name)).done
+		return !v.clients[name].away || !v.working(history.HostOf(name)) || v.host(history.HostOf(name)).done
 	})
 }
 
@@ -102,7 +102,7 @@ func (v *View) Owe(names []string) int64 {
 		c.owed = false
 	}
 	for _, name := range names {
-		v.client(name).owed = !v.host(HostOf(name)).exited
+		v.client(name).owed = !v.host(history.HostOf(name)).exited
 	}
 	v.owedFrom = v.config.Clock.Now()
 	return v.owedFrom

@@ -3,7 +3,6 @@ package watch
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"locklab/harness/history"
 )
@@ -22,12 +21,6 @@ type host struct {
 	reportsPlaces bool
 }
 
-// HostOf returns the host of a client's process.
-func HostOf(client string) string {
-	name, _, _ := strings.Cut(client, "/")
-	return name
-}
-
 // host returns what is known of a host. v.mu is held.
 func (v *View) host(name string) *host {
 	return entry(v.hosts, name)
@@ -44,13 +37,13 @@ func (v *View) process(e *history.Event) {
 	h.how, h.died = e.ProcessChange().Detail, e.At
 	for name, l := range v.locks {
 		for _, held := range slices.Clone(l.open) {
-			if HostOf(held.client) == e.Process {
+			if history.HostOf(held.client) == e.Process {
 				v.endHold(name, held.client, held.acq, e.At)
 			}
 		}
 	}
 	for name, c := range v.clients {
-		if HostOf(name) == e.Process {
+		if history.HostOf(name) == e.Process {
 			*c = client{session: c.session, asked: c.asked, due: c.due}
 		}
 	}

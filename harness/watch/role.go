@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/chaos"
+	"locklab/harness/history"
 )
 
 // roleCap is how long a fault waits for a client to hold or to wait.
@@ -41,7 +42,7 @@ func (v *View) Find(ctx context.Context, role chaos.Target) (name, why string, e
 func (v *View) lastHold() (path string, found hold) {
 	for _, name := range slices.Sorted(maps.Keys(v.locks)) {
 		for _, h := range v.locks[name].open {
-			if v.working(HostOf(h.client)) && h.from > found.from {
+			if v.working(history.HostOf(h.client)) && h.from > found.from {
 				path, found = name, h
 			}
 		}
@@ -66,7 +67,7 @@ func (v *View) holderServer() (server, why string) {
 func (v *View) inQueue() []string {
 	var names []string
 	for name, c := range v.clients {
-		if c.place != nil && v.working(HostOf(name)) {
+		if c.place != nil && v.working(history.HostOf(name)) {
 			names = append(names, name)
 		}
 	}

@@ -279,7 +279,7 @@ func TestViewAbsent(t *testing.T) {
 	l := NewView(Config{})
 	tell := func(op history.Op, clients ...string) {
 		for _, c := range clients {
-			l.add([]history.Event{{Process: HostOf(c), Client: c, Op: op}})
+			l.add([]history.Event{{Process: history.HostOf(c), Client: c, Op: op}})
 		}
 	}
 	process := func(state history.ProcessState, host string) {
@@ -480,7 +480,7 @@ func TestViewOwed(t *testing.T) {
 		got := func(client string, at int64) {
 			l.add(
 				[]history.Event{
-					{At: at, Process: HostOf(client), Client: client, Lock: "l", Op: history.OpAcquire, Kind: history.OK},
+					{At: at, Process: history.HostOf(client), Client: client, Lock: "l", Op: history.OpAcquire, Kind: history.OK},
 				},
 			)
 		}

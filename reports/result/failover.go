@@ -101,8 +101,7 @@ func (s *strike) planned(f chaos.Fault) {
 
 // hits reports whether the fault struck the process of a client.
 func (s *strike) hits(client string) bool {
-	host, _, _ := strings.Cut(client, "/")
-	return slices.Contains(s.hosts, host)
+	return slices.Contains(s.hosts, history.HostOf(client))
 }
 
 // overlaps reports whether the fault was in force, or had not been seen to be over, at some time of a span.

@@ -209,14 +209,13 @@ func (s story) Because() *cause {
 // false if the faults did not all hit the same.
 func struck(r Result, all []evidence.Finding) (host string, ok bool) {
 	for i := range all {
-		process, _, _ := strings.Cut(all[i].Clients[0], "/")
 		target, known := "", false
 		for _, f := range r.Faults {
 			if f.ID == all[i].Fault {
 				target, known = f.Target, true
 			}
 		}
-		if target == process {
+		if target == history.HostOf(all[i].Clients[0]) {
 			target = ""
 		}
 		if !known || i > 0 && target != host {

@@ -3,7 +3,6 @@ package timeline
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"locklab/harness/check/spans"
 	"locklab/harness/history"
@@ -22,8 +21,7 @@ func moments(in result.Input, t *Timeline) []moment {
 	}
 	hosts := map[string]bool{}
 	for _, c := range t.Clients {
-		host, _, _ := strings.Cut(c, "/")
-		hosts[host] = true
+		hosts[history.HostOf(c)] = true
 	}
 	if t.Fault != nil {
 		for _, h := range t.Fault.Targets {

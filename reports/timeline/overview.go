@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strings"
 
 	"locklab/harness/check/spans"
 	"locklab/harness/history"
@@ -76,8 +75,7 @@ func NewOverview(in result.Input, faults []measure.FaultSpan, parts []Timeline) 
 	}
 	stopped := measure.Stops(in.Events)
 	for i, c := range names {
-		process, _, _ := strings.Cut(c, "/")
-		t.Lanes = append(t.Lanes, Lane{Client: c, Color: t.colors.Color(c), Stopped: stopped[process],
+		t.Lanes = append(t.Lanes, Lane{Client: c, Color: t.colors.Color(c), Stopped: stopped[history.HostOf(c)],
 			Shares: shares(held[i], t.From, step)})
 	}
 	return t

@@ -6,7 +6,6 @@ import (
 	"image/color"
 	"maps"
 	"slices"
-	"strings"
 
 	"locklab/harness/check"
 	"locklab/harness/check/evidence"
@@ -201,9 +200,8 @@ func (t *Timeline) fillLanes(in result.Input, b history.Beliefs) {
 	stopped := measure.Stops(in.Events)
 	index := map[string]int{}
 	for _, c := range names {
-		process, _, _ := strings.Cut(c, "/")
 		l := Lane{Client: c, Color: t.colors.Color(c)}
-		for _, s := range stopped[process] {
+		for _, s := range stopped[history.HostOf(c)] {
 			if s.Overlaps(t.Span) {
 				l.Stopped = append(l.Stopped, s)
 			}

@@ -114,7 +114,7 @@ func (x *Effects) Add(e *history.Event) {
 		return
 	}
 	l := x.of(e.Lock)
-	if e.Process == evidence.HostOf(e.Client) {
+	if e.Process == history.HostOf(e.Client) {
 		x.used = true
 		x.afterHold(l, e)
 		x.client(l, e)

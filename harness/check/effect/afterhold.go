@@ -21,7 +21,7 @@ func (h holdEnds) note(e *history.Event) {
 // the client's process was started again, because it may have used the number before.
 func (x *Effects) endOf(l *LockEffect, e *history.Event) *history.Event {
 	end := l.ends[e.Client]
-	if end == nil || keyOf(end) != keyOf(e) || e.Session == 0 && x.restarted[evidence.HostOf(e.Client)] {
+	if end == nil || keyOf(end) != keyOf(e) || e.Session == 0 && x.restarted[history.HostOf(e.Client)] {
 		return nil
 	}
 	return end

@@ -87,7 +87,7 @@ func writesOf(d *evidence.Digest, damages []damage) map[loss]writeCount {
 	for _, e := range d.Events.Of(history.OpWrite) {
 		of := loss{keyOf(&e), e.Lock}
 		n, wanted := counts[of]
-		if !wanted || e.Process != evidence.HostOf(e.Client) {
+		if !wanted || e.Process != history.HostOf(e.Client) {
 			continue
 		}
 		switch e.Kind {

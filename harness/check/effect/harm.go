@@ -104,7 +104,7 @@ func gaveUpValid(d *evidence.Digest) map[string]bool {
 			continue
 		}
 		fault, struck := by[struckHold{e.Client, e.Acq}]
-		if struck && e.Process == evidence.HostOf(e.Client) && e.Access().GivenUp() && !gone(&e) {
+		if struck && e.Process == history.HostOf(e.Client) && e.Access().GivenUp() && !gone(&e) {
 			valid[fault] = true
 		}
 	}

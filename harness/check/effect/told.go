@@ -43,7 +43,7 @@ type outdated struct {
 // outdatedAccess counts the stale access e if it is a write, and returns what is known of it. The call is its
 // invocation, nil if none is recorded.
 func (x *Effects) outdatedAccess(e, call *history.Event) outdated {
-	o := outdated{invoked: e.At, told: history.None, off: x.Apart(e.Process, evidence.HostOf(e.Client))}
+	o := outdated{invoked: e.At, told: history.None, off: x.Apart(e.Process, history.HostOf(e.Client))}
 	if call != nil {
 		o.invoked, o.exact, o.off = call.At, true, 0
 	}

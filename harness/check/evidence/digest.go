@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -116,7 +115,7 @@ func NewDigest(events *history.Log, facts Facts) *Digest {
 		Measure:   history.None, Closed: history.None, Drain: history.None, Collect: history.None,
 	}
 	for process, client := range events.Sides() {
-		if client != "" && process == HostOf(client) {
+		if client != "" && process == history.HostOf(client) {
 			d.ClientHosts[process] = true
 		}
 	}
@@ -310,14 +309,6 @@ func (d *Digest) Number(all []Finding) {
 			}
 		}
 	}
-}
-
-// HostOf is the host of a client, whose name is host/number.
-func HostOf(client string) string {
-	if i := strings.LastIndexByte(client, '/'); i >= 0 {
-		return client[:i]
-	}
-	return client
 }
 
 // OnlyClients reports whether f struck client processes and nothing else.

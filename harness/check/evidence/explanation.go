@@ -394,7 +394,7 @@ func (d *Digest) serversOf(process string) map[string]bool {
 	return d.servers.Of(process, func() map[string]bool {
 		used := map[string]bool{}
 		for session, all := range d.sessions {
-			if HostOf(d.ClientOf[session]) != process {
+			if history.HostOf(d.ClientOf[session]) != process {
 				continue
 			}
 			for _, c := range all {

@@ -126,7 +126,7 @@ func (d *Digest) answeredOf(session history.SessionID) []contact {
 		asked := map[string]int64{} // by client
 		for _, e := range d.Events.Of(history.OpWrite) {
 			switch {
-			case e.Process != HostOf(e.Client):
+			case e.Process != history.HostOf(e.Client):
 			case e.Kind == history.Invoke:
 				asked[e.Client] = e.At
 			case e.Kind == history.OK:
@@ -192,7 +192,7 @@ func (d *Digest) askedBefore(a *history.Acquisition, at int64) int64 {
 	}
 	if d.Driver(a) == "" {
 		for _, c := range d.sessions[a.Session] {
-			if t := d.SentBy(HostOf(d.ClientOf[a.Session]), c.At); t <= at {
+			if t := d.SentBy(history.HostOf(d.ClientOf[a.Session]), c.At); t <= at {
 				last = max(last, t)
 			}
 		}

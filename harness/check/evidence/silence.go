@@ -301,7 +301,7 @@ func (d *Digest) contactsOf(session history.SessionID) []int64 {
 func (d *Digest) findContacts(session history.SessionID) []int64 {
 	var all []int64
 	for _, c := range d.sessions[session] {
-		all = append(all, d.SentBy(HostOf(d.ClientOf[session]), c.At))
+		all = append(all, d.SentBy(history.HostOf(d.ClientOf[session]), c.At))
 	}
 	for _, a := range d.acquisitionsOf(session) {
 		if a.Queued != history.None {

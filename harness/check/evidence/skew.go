@@ -61,7 +61,7 @@ func (d *Digest) boundSkews() []skew {
 			w = served{called: history.None, at: history.None, answered: history.None}
 		}
 		switch {
-		case e.Process != HostOf(e.Client):
+		case e.Process != history.HostOf(e.Client):
 			set(&w.at, &w, e.At)
 			w.by = e.Process
 		case e.Kind == history.Invoke:
@@ -74,7 +74,7 @@ func (d *Digest) boundSkews() []skew {
 			continue
 		}
 		delete(writes, k)
-		host := HostOf(e.Client)
+		host := history.HostOf(e.Client)
 		s := byHost[host]
 		if s == nil {
 			s = &skew{host: host, lo: math.MinInt64, hi: math.MaxInt64}

@@ -104,7 +104,7 @@ func (d *Digest) expiredTogether() (all []standstill) {
 		return spans.Span{From: at - int64(d.expiry(d.Timeout(history.SessionID(s.ID))).Latest()) - d.Slack(), Until: at}
 	}
 	var last *nodes.Session
-	process := func(s *nodes.Session) string { return HostOf(d.ClientOf[history.SessionID(s.ID)]) }
+	process := func(s *nodes.Session) string { return history.HostOf(d.ClientOf[history.SessionID(s.ID)]) }
 	for _, s := range d.expired() {
 		of, time := process(s), silent(s)
 		if at, over := ended[of]; of == "" || over && at <= time.Until || d.struckWithin(time, of) {

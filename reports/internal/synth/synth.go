@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"locklab/harness/check"
@@ -32,7 +31,7 @@ func Ms(v float64) int64 { return int64(v * 1e6) }
 func (s *Synth) Add(at float64, e history.Event) {
 	e.At = Ms(at)
 	if e.Process == "" {
-		e.Process, _, _ = strings.Cut(e.Client, "/")
+		e.Process = history.HostOf(e.Client)
 	}
 	if e.Process == "" {
 		e.Process = "harness"
