@@ -34,9 +34,9 @@ const (
 
 // The outcomes that a scenario may expect of a check.
 const (
-	ExpectPass = "pass"
-	ExpectFail = "fail" // the scenario sets out to show this damage
-	ExpectAny  = "any"  // reported, but the verdict does not depend on it
+	ExpectPass = string(evidence.ExpectPass)
+	ExpectFail = string(evidence.ExpectFail) // the scenario sets out to show this damage
+	ExpectAny  = string(evidence.ExpectAny)  // reported, but the verdict does not depend on it
 )
 
 var expectations = []string{ExpectPass, ExpectFail, ExpectAny}

@@ -1,6 +1,10 @@
 package evidence
 
-import "time"
+import (
+	"time"
+
+	"locklab/harness/history"
+)
 
 // Facts are what a run was, as far as verdicts depend on it.
 type Facts struct {
@@ -102,7 +106,7 @@ type PlannedFault struct {
 }
 
 // RoleLeader is the Role of a fault that strikes whichever server leads.
-const RoleLeader = "leader"
+const RoleLeader = history.RoleLeader
 
 // An Expectation is what a scenario expects of a check.
 type Expectation string
