@@ -77,13 +77,6 @@ func (v *View) SessionOf(name string) history.SessionID {
 	return v.client(name).session
 }
 
-// OwnerOf returns the host whose client's session it is; empty if that is not known.
-func (v *View) OwnerOf(s history.SessionID) string {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	return v.sessions[s].host
-}
-
 // Absent returns the clients that have lost their connection, of processes that run and are not done.
 func (v *View) Absent() []string {
 	v.mu.Lock()

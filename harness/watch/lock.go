@@ -172,17 +172,6 @@ func (s State) Finals() int {
 	return n
 }
 
-// GrantedAfter returns the clients that were granted a lock after an instant and have not ended that hold long ago.
-func (s State) GrantedAfter(path string, at int64) []string {
-	var names []string
-	for h := range s.v.lock(path).holds() {
-		if h.from > at {
-			names = append(names, h.client)
-		}
-	}
-	return names
-}
-
 // Superseded waits until whatever the victim of a trigger does next is stale: until the resource has served a holder
 // with a later token. Without a token nothing shows in what order the resource served its clients, so there it waits
 // until another client has been granted the lock in a mode that excludes the victim's.

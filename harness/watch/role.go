@@ -60,7 +60,7 @@ func (v *View) holder() (client, why string) {
 
 func (v *View) holderServer() (server, why string) {
 	path, h := v.lastHold()
-	return v.sessions[h.session].server, h.client + " holds " + path
+	return v.sessions[h.session], h.client + " holds " + path
 }
 
 // inQueue returns the clients that wait in a queue and whose process works, by when they came. v.mu is held.

@@ -27,7 +27,7 @@ type View struct {
 	hosts    map[string]*host
 	clients  map[string]*client
 	locks    map[string]*lock
-	sessions map[history.SessionID]session
+	sessions map[history.SessionID]string // the server that each is connected to
 	// triggers has, by fault, the last trigger event of each host, in the order of arrival.
 	triggers map[string][]history.Event
 
@@ -63,9 +63,6 @@ type Config struct {
 	_ struct{}
 }
 
-// A session is where a client's session was made.
-type session struct{ host, server string }
-
 // NewView returns a view of a run in which nothing has happened.
 func NewView(config Config) *View {
 	return &View{
@@ -74,7 +71,7 @@ func NewView(config Config) *View {
 		hosts:    map[string]*host{},
 		clients:  map[string]*client{},
 		locks:    map[string]*lock{},
-		sessions: map[history.SessionID]session{},
+		sessions: map[history.SessionID]string{},
 		triggers: map[string][]history.Event{},
 		recent:   hdrhistogram.New(int64(time.Microsecond), int64(10*time.Minute), 2),
 	}
@@ -162,7 +159,7 @@ func (v *View) event(e *history.Event) {
 		v.triggers[e.Fault] = append(others, *e)
 	case history.OpConnected:
 		v.host(e.Process).connected++
-		v.sessions[e.Session] = session{host: e.Process, server: e.SessionChange().Server}
+		v.sessions[e.Session] = e.SessionChange().Server
 		c := v.client(e.Client)
 		c.session, c.away = e.Session, false
 	case history.OpDisconnected:
