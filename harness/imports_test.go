@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,6 +119,26 @@ var layers = []layer{
 
 // folders are packages without code: their doc.go describes the packages below the folder, and nothing imports them.
 var folders = []string{"harness", "reports"}
+
+// A folder's doc.go names every package of the folder, because a reader of the code meets no other list of them.
+func TestFoldersNameTheirPackages(t *testing.T) {
+	for _, folder := range folders {
+		page, err := os.ReadFile(filepath.Join("..", folder, "doc.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, err := os.ReadDir(filepath.Join("..", folder))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			named := regexp.MustCompile(`(?m)^//   - (.* )?` + regexp.QuoteMeta(e.Name()) + `[ .]`)
+			if e.IsDir() && !named.Match(page) {
+				t.Errorf("%s/doc.go has no line that names %s", folder, e.Name())
+			}
+		}
+	}
+}
 
 // programs are commands that tests build and run; nothing imports them.
 var programs = []string{"ensembles/labtest/apart/keeper", "ensembles/labtest/suite/runsuite", "harness/benchpeers",
@@ -245,7 +266,7 @@ func TestHistoryIsALeaf(t *testing.T) {
 }
 
 // What keeps, reads and judges the record links neither a cluster's client nor a Docker client, and what makes a record
-// draws nothing: a test, a reader or an agent that needs the one need not build the other.
+// neither judges nor draws: a test, a reader or an agent that needs the one need not build the other.
 func TestWhatAPackageMustNotLink(t *testing.T) {
 	clusters := []string{"k8s.io/", "sigs.k8s.io/", "github.com/testcontainers/"}
 	pictures := []string{"gonum.org/v1/plot", "html/template"}
@@ -254,7 +275,7 @@ func TestWhatAPackageMustNotLink(t *testing.T) {
 	}{
 		{[]string{"./harness/history", "./harness/scenario", "./harness/rundir", "./harness/check", "./reports/result"},
 			slices.Concat(clusters, pictures)},
-		{[]string{"./harness/run"}, pictures},
+		{[]string{"./harness/run"}, slices.Concat(pictures, []string{module + "harness/judge"})},
 	} {
 		for _, p := range list(t, append([]string{"-deps"}, c.packages...)...) {
 			if slices.ContainsFunc(c.never, func(prefix string) bool { return strings.HasPrefix(p.ImportPath, prefix) }) {
