@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"locklab/reports/result"
+	"locklab/reports/words"
 )
 
 // judgeMetric returns a metric's line with its numbers. A line that has no verdict is for judge.
@@ -182,7 +183,7 @@ func (l *Line) judge(family int, alpha float64) {
 		l.Verdict = Inconclusive
 		l.Reason = fmt.Sprintf("anything from %s to %s is possible, and %s is tolerated; take more runs, longer ones, "+
 			"or a quieter machine",
-			worse(least), worse(most), percent(l.Tolerance))
+			worse(least), worse(most), words.Share(l.Tolerance))
 		if l.PAdjusted != nil && l.least*float64(family) > alpha {
 			l.Reason += "; so few runs cannot show that any of so many metrics differs"
 		}

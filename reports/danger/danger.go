@@ -384,7 +384,7 @@ func (s Share) String() string {
 	return fmt.Sprintf("%s (%s–%s)", percent(s.Estimate()), percent(s.Low), percent(s.High))
 }
 
-// percent writes a share in per cent. One that is neither none nor all is not rounded to that.
+// percent writes an estimate or an end of its interval, which deserve two digits where [words.Share] has three.
 func percent(v float64) string {
 	digits, rare := 0, 100*min(v, 1-v)
 	switch {
