@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -65,7 +66,7 @@ func medianOf(x []float64) (float64, bool) {
 	if len(x) == 0 {
 		return 0, false
 	}
-	return Median(x), true
+	return measure.Median(x), true
 }
 
 // valuesOf returns the quantity of each run, NaN where it has none, and what is wrong with them; "" if nothing is. A

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/reports/measure"
 	"locklab/reports/words"
 	"locklab/workloads/guard"
 )
@@ -164,10 +165,10 @@ func CurveOf(recipe, with string, doses []float64, trials []Trial, runs []RunCos
 				all = append(all, *v)
 			}
 		}
-		if slices.Sort(all); len(all) == 0 {
+		if len(all) == 0 {
 			return nil
 		}
-		return &all[len(all)/2]
+		return new(measure.Median(all))
 	}
 	c.Costs = Costs{
 		AcquireP50Ns: of(func(r RunCost) *float64 { return r.AcquireP50Ns }),
