@@ -32,7 +32,8 @@ func TestRanOut(t *testing.T) {
 		says     []string
 	}{
 		{"holds", []loaded{idle(), used(0.1, 0.2, 0, 0.1, 0.2, 0.8)}, TheLock,
-			[]string{"hand-off 20 % of the time, the lock itself 80 %", "load side CPU 0.1 of 2 processors", "fsync 0 % to 10 %"}},
+			[]string{"hand-off 20 % of the time, the lock itself 80 %", "load side CPU 0.1 of 2 processors",
+				"fsync 0 % to 10 %"}},
 		{"hand-offs", []loaded{idle(), used(0.1, 0.2, 0, 0.1, 0.9, 0.1)}, HandOff, []string{"hand-off 90 % of the time"}},
 		{"the first that was full", []loaded{used(0.1, 0.2, 0, 0.1, 0.1, 0.9), used(1.5, 0.5, 0, 0.1, 0.1, 0.1)},
 			TheLock, nil},

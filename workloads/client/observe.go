@@ -59,17 +59,17 @@ type head struct {
 }
 
 func (p *process) observeLock(ctx context.Context, conn *zk.Conn, at string) {
-	dir, queue := at, contenders(at, p.cfg.Layout)
-	if p.cfg.Seen == lock.SeenLeases {
-		dir = path.Join(at, "leases")
+	look, node := headOfQueue, at
+	switch p.cfg.Seen {
+	case lock.SeenNode:
+		look = headNode
+	case lock.SeenLeases:
+		node = path.Join(at, "leases")
 	}
-	look := func() (head, <-chan zk.Event, error) { return headOfQueue(conn, dir, queue) }
-	if p.cfg.Seen == lock.SeenNode {
-		look = func() (head, <-chan zk.Event, error) { return headNode(conn, at) }
-	}
+	queue := contenders(at, p.cfg.Layout)
 	var last head
 	for ctx.Err() == nil {
-		now, changed, err := look()
+		now, changed, err := look(conn, node, queue)
 		if err != nil {
 			// The observer is cut off, or the head left while it was read.
 			sleep(ctx, 10*time.Millisecond)
@@ -89,7 +89,7 @@ func (p *process) observeLock(ctx context.Context, conn *zk.Conn, at string) {
 }
 
 // headNode finds the holder of a lock whose path is the holder's znode.
-func headNode(conn *zk.Conn, lock string) (head, <-chan zk.Event, error) {
+func headNode(conn *zk.Conn, lock string, _ nodes.Selector) (head, <-chan zk.Event, error) {
 	exists, stat, changed, err := conn.ExistsW(lock)
 	if err != nil || !exists {
 		return head{}, changed, err
@@ -136,10 +136,10 @@ func firstOf(children []string, dir string, queue nodes.Selector) string {
 			live = append(live, &nodes.Contender{Life: &nodes.Life{Path: at}, Place: place})
 		}
 	}
-	if eligible := nodes.Now(live, nodes.First); len(live) == 0 || !eligible[0] {
-		return ""
+	if eligible := nodes.Now(live, nodes.First); len(live) > 0 && eligible[0] {
+		return live[0].Path
 	}
-	return live[0].Path
+	return ""
 }
 
 // recordLayout records the layout of znodes that the lock's command has declared in its greeting, if it has.
