@@ -16,7 +16,7 @@ import (
 
 	"locklab/harness/rundir"
 	"locklab/reports/capacity"
-	"locklab/reports/compare"
+	"locklab/reports/measure"
 )
 
 // roleLoad is the first argument of the comparison of locklab with a thin load.
@@ -196,7 +196,7 @@ func (c *LoadConfig) run(ctx context.Context) (_ *LoadComparison, err error) {
 		var open []LoadCell
 		for _, share := range shares {
 			shape := closed[0].Shape
-			shape.Rate = math.Round(share * compare.Median(limits.Thin))
+			shape.Rate = math.Round(share * measure.Median(limits.Thin))
 			open = append(open, LoadCell{Shape: shape, Share: share})
 		}
 		if err := c.alternate(ctx, to, open); err != nil {
@@ -247,7 +247,7 @@ func (c *LoadConfig) limits(ctx context.Context, to *targets, closed LoadCell) (
 		rates = append(rates, s.PerS)
 	}
 	for i := range max(c.Searches, 1) {
-		limit, err := crossing(compare.Median(rates)/2, func(rate float64) (float64, bool, error) {
+		limit, err := crossing(measure.Median(rates)/2, func(rate float64) (float64, bool, error) {
 			shape.Rate = rate
 			s, err := c.thin(ctx, to, shape)
 			c.Progress(fmt.Sprintf("the limit of the thin load with %s: at %.0f/s p99 is %s", l.Recipe, shape.Rate,

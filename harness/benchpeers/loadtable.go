@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/reports/compare"
+	"locklab/reports/measure"
 	"locklab/reports/words"
 )
 
@@ -67,15 +68,15 @@ func (c *LoadComparison) print(w io.Writer) error {
 	}
 	for _, l := range c.Limits {
 		fmt.Fprintf(w, "\n%s: p99 of the thin load crosses %s at %.0f/s (median of %d)", l.Recipe,
-			time.Duration(c.BoundNs), compare.Median(l.Thin), len(l.Thin))
+			time.Duration(c.BoundNs), measure.Median(l.Thin), len(l.Thin))
 		if len(l.Undisturbed) > 0 {
-			alone := compare.Median(l.Undisturbed)
+			alone := measure.Median(l.Undisturbed)
 			fmt.Fprintf(w, "; without a disturbance, sweep --saturate found %.0f/s (median of %d), %.2f times that; goal: 0.90 "+
-				"to 1.10", alone, len(l.Undisturbed), alone/compare.Median(l.Thin))
+				"to 1.10", alone, len(l.Undisturbed), alone/measure.Median(l.Thin))
 		}
 		if len(l.Saturate) > 0 {
 			fmt.Fprintf(w, "; its answer, at which the bound also holds again after one, is %.0f/s (%d of %d searches)",
-				compare.Median(l.Saturate), len(l.Saturate), l.Searches)
+				measure.Median(l.Saturate), len(l.Saturate), l.Searches)
 		}
 		if l.AtLeast > 0 {
 			fmt.Fprintf(w, "; in %d of %d searches the load side was the limit, and they are not counted", l.AtLeast,
@@ -120,7 +121,7 @@ func (c *LoadCell) row(g *goal) string {
 		verdict = fmt.Sprintf("%s %.2f: %s", map[bool]string{true: "≥", false: "≤"}[g.atLeast], g.bound,
 			map[bool]string{true: "met", false: "missed"}[met])
 	}
-	return fmt.Sprintf("%s\t%s\t%s\t%s", show(compare.Median(thin)), show(compare.Median(own)), ratio, verdict)
+	return fmt.Sprintf("%s\t%s\t%s\t%s", show(measure.Median(thin)), show(measure.Median(own)), ratio, verdict)
 }
 
 // lostOf says which share of what was due was lost.

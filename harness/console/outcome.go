@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"text/template"
-	"time"
 
 	"locklab/harness/check/evidence"
 	"locklab/harness/judge"
@@ -55,14 +54,14 @@ var formTexts embed.FS
 
 // forms has what commands print for a person: the head, the table and the tail of a run's outcome, and other tables.
 var forms = template.Must(template.New("").Funcs(template.FuncMap{
-	"span":   Span,
+	"span":   func(ns *int64) string { return words.Known(ns, words.Duration) },
 	"number": func(n *int64) string { return words.Known(n, func(n int64) string { return strconv.FormatInt(n, 10) }) },
 	"spaced": func(o result.Outcome) string { return strings.ReplaceAll(string(o), "-", " ") },
 	"overlap": func(ns *int64) string {
 		if words.Value(ns) <= 0 {
 			return "-"
 		}
-		return time.Duration(*ns).Round(time.Millisecond).String()
+		return words.Duration(*ns)
 	},
 	"join":     func(all []string) string { return strings.Join(all, ", ") },
 	"attempts": func(r series.Reproduction) string { return words.Count(int64(r.Attempts), "attempt") },
@@ -144,19 +143,4 @@ func printSummary(w io.Writer, out judge.Outcome) {
 	if err != nil {
 		fmt.Fprintln(w, err)
 	}
-}
-
-// Span writes a number of nanoseconds with a few digits. It is "n/a" if the number is not known.
-func Span(ns *int64) string {
-	if ns == nil {
-		return "n/a"
-	}
-	d := time.Duration(*ns)
-	switch {
-	case d >= time.Second:
-		return d.Round(time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(100 * time.Nanosecond).String()
 }

@@ -145,8 +145,8 @@ func (d *Diagnosis) tryLab(ctx context.Context, m machine) error {
 	}
 	begun := time.Now()
 	err = lab.startServer(ctx)
-	took := time.Since(begun).Round(10 * time.Millisecond)
-	d.need("Java and ZooKeeper", err, fmt.Sprintf("a server works %v after its start", took), "")
+	d.need("Java and ZooKeeper", err, fmt.Sprintf("a server works %s after its start",
+		words.Duration(int64(time.Since(begun)))), "")
 	if err == nil {
 		lacks[agent.CapPtrace] = ""
 		if err := lab.stallDisk(ctx); err != nil {
@@ -169,8 +169,8 @@ func (d *Diagnosis) tryDisk(ctx context.Context, lab testLab) {
 	sync := Finding{
 		Name: "fsync",
 		OK:   disk.P99 <= slowestSync,
-		Detail: fmt.Sprintf("p50 %v, p99 %v, longest %v of %d there",
-			disk.P50.Round(time.Microsecond), disk.P99.Round(time.Microsecond), disk.Max.Round(time.Microsecond), disk.Syncs),
+		Detail: fmt.Sprintf("p50 %s, p99 %s, longest %s of %d there", words.Duration(int64(disk.P50)),
+			words.Duration(int64(disk.P99)), words.Duration(int64(disk.Max)), disk.Syncs),
 	}
 	if !sync.OK {
 		sync.Cure = "locklab run --storage tmpfs"

@@ -16,6 +16,14 @@ import (
 	"path/filepath"
 )
 
+// CheckVersion refuses a document whose schema_version is another than want.
+func CheckVersion(got, want int) error {
+	if got == want {
+		return nil
+	}
+	return fmt.Errorf("schema_version is %d, and this locklab reads %d", got, want)
+}
+
 // Read reads records, one from each line. It refuses one whose version is another than want.
 func Read[R any](from io.Reader, version func(*R) int, want int) (all []R, err error) {
 	lines := bufio.NewReader(from)
@@ -31,8 +39,8 @@ func Read[R any](from io.Reader, version func(*R) int, want int) (all []R, err e
 		if err := json.Unmarshal(line, &r); err != nil {
 			return all, fmt.Errorf("line %d: %w", len(all)+1, err)
 		}
-		if v := version(&r); v != want {
-			return all, fmt.Errorf("line %d: schema_version is %d, and this locklab reads %d", len(all)+1, v, want)
+		if err := CheckVersion(version(&r), want); err != nil {
+			return all, fmt.Errorf("line %d: %w", len(all)+1, err)
 		}
 		all = append(all, r)
 	}

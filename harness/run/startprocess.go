@@ -60,7 +60,7 @@ func (r *run) startProcesses(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		cfg.Observe, cfg.Seen = true, r.sc.Mix().Seen
+		cfg.Observe, cfg.Seen, cfg.Layout = true, r.sc.Mix().Seen, r.sc.RecipeOf(0).Layout
 		g.Go(func() error { return r.start(gctx, h, ownBinary, "client", cfg) })
 	}
 	if err := g.Wait(); err != nil {

@@ -3,7 +3,6 @@ package rundir
 import (
 	"fmt"
 	"hash/maphash"
-	"maps"
 	"path"
 	"slices"
 
@@ -148,20 +147,16 @@ func (s *survey) times() []string {
 // clock of a server that led then, or may have led since. Where nothing was written for longer than the step, the times
 // do not show it.
 func (s *survey) steppedClocks(events *history.Log) []string {
-	step, led := map[string]bool{}, map[string]bool{} // by fault
-	for _, e := range events.Where(history.Op.IsFault) {
-		switch {
-		case !chaos.KindOf(e.FaultStep().Fault).StepsClock:
-		case e.Op == history.OpFaultInject && e.Kind != history.Invoke:
-			step[e.Fault] = true // a fault that failed may have stepped the clock all the same
-		case e.Op == history.OpFaultAim && e.FaultStep().Leads:
-			led[e.Fault] = true
+	for _, f := range history.Faults(events) {
+		stepped, led := false, s.elections > 0
+		for _, e := range f.Steps {
+			// A fault that failed may have stepped the clock all the same.
+			stepped = stepped || e.Op == history.OpFaultInject && e.Kind != history.Invoke
+			led = led || e.Op == history.OpFaultAim && e.FaultStep().Leads
 		}
-	}
-	for _, fault := range slices.Sorted(maps.Keys(step)) {
-		if led[fault] || s.elections > 0 {
+		if stepped && led && chaos.KindOf(f.Kind).StepsClock {
 			return []string{fmt.Sprintf("fault %s stepped the clock of a server that may have led, "+
-				"and transactions have the times of their leader's clock", fault)}
+				"and transactions have the times of their leader's clock", f.ID)}
 		}
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"locklab/chaos"
 	"locklab/ensembles"
 	"locklab/harness/fail"
+	"locklab/harness/records"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/settings"
@@ -249,8 +250,8 @@ func IsDanger(dir string) bool { return dangerPlans.Has(dir) }
 
 // check says what is wrong with a plan that was read from a file.
 func (p *DangerPlan) check() error {
-	if p.SchemaVersion != dangerPlanSchema {
-		return fmt.Errorf("schema_version is %d, and this locklab reads %d", p.SchemaVersion, dangerPlanSchema)
+	if err := records.CheckVersion(p.SchemaVersion, dangerPlanSchema); err != nil {
+		return err
 	}
 	return p.Check()
 }

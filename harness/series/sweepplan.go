@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness/fail"
+	"locklab/harness/records"
 	"locklab/harness/rundir"
 	"locklab/harness/scenario"
 	"locklab/harness/untrusted"
@@ -153,8 +154,8 @@ func ReadSweepPlan(dir string) (*SweepPlan, error) {
 
 // check says what is wrong with a plan that was read from a file.
 func (p *SweepPlan) check() error {
-	if p.SchemaVersion != planSchema {
-		return fmt.Errorf("schema_version is %d, and this locklab reads %d", p.SchemaVersion, planSchema)
+	if err := records.CheckVersion(p.SchemaVersion, planSchema); err != nil {
+		return err
 	}
 	for _, r := range p.Order {
 		if r.Point < 0 || r.Point >= len(p.Points) {

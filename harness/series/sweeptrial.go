@@ -233,10 +233,10 @@ func (j *judgement) outcome() (capacity.Reason, string) {
 		case t.Verdict == evidence.Unknown && ratio > l.Goal && t.Value != nil && !j.late(t):
 			return say(capacity.Undecided, "%s: %s", t.Expr, t.Reason)
 		case ratio > l.Goal:
-			return say(capacity.Missed, "%s: %s of %s were lost, and %s may be", t.Expr, percent(ratio),
-				words.Count(due, "acquisition"), percent(l.Goal))
+			return say(capacity.Missed, "%s: %s of %s were lost, and %s may be", t.Expr, words.Share(ratio),
+				words.Count(due, "acquisition"), words.Share(l.Goal))
 		}
-		held = fmt.Sprintf("%s: %s were lost, and it came to %s", t.Expr, percent(ratio), t.Shown())
+		held = fmt.Sprintf("%s: %s were lost, and it came to %s", t.Expr, words.Share(ratio), t.Shown())
 	}
 	whole := j.ask.Kind == capacity.Short || j.ask.Kind == capacity.Full
 	switch {
@@ -286,15 +286,12 @@ func (j *judgement) recovery(ended int) (*int64, capacity.Reason, string) {
 		if from > last || took > recoverIn {
 			ratio, _ := l.Ratio(last, len(l.Due))
 			return nil, capacity.Missed, fmt.Sprintf("%s: it did not hold again within %s after a disturbance of %s: of what "+
-				"was due in the last %s, %s were lost", l.Expr, recoverIn, disturbFor, recoverFor, percent(ratio))
+				"was due in the last %s, %s were lost", l.Expr, recoverIn, disturbFor, recoverFor, words.Share(ratio))
 		}
 		worst = max(worst, int64(took))
 	}
 	return &worst, capacity.Holds, ""
 }
-
-// percent writes a share.
-func percent(share float64) string { return words.Digits3(100*share) + " %" }
 
 // heldDespiteHiccups reports whether a threshold that is unknown was met all the same, because even the measured
 // latency and the hiccups of the machine, whichever is larger, are below the limit.

@@ -70,7 +70,7 @@ func (p Progress) String() string {
 	}
 	p99 := "-"
 	if p.P99 > 0 {
-		p99 = p.P99.Round(10 * time.Microsecond).String()
+		p99 = short(p.P99)
 	}
 	faults := "none"
 	if len(p.Faults) > 0 {

@@ -261,21 +261,11 @@ func clock(d time.Duration) string {
 	if d >= time.Minute {
 		return d.Round(time.Second).String()
 	}
-	return fmt.Sprintf("%.1fs", d.Seconds())
+	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// short writes a duration with about three digits.
-func short(d time.Duration) string {
-	switch {
-	case d >= 100*time.Second:
-		return d.Round(time.Second).String()
-	case d >= time.Second:
-		return fmt.Sprintf("%.2fs", d.Seconds())
-	case d >= 100*time.Millisecond:
-		return fmt.Sprintf("%.0fms", d.Seconds()*1e3)
-	}
-	return fmt.Sprintf("%.1fms", d.Seconds()*1e3)
-}
+// short writes a duration with three digits.
+func short(d time.Duration) string { return words.Duration(int64(d)) }
 
 // count writes a number with commas.
 func count(n int) string { return words.Grouped(int64(n)) }

@@ -197,7 +197,7 @@ var textsText string
 var texts = doc.NewProse(textsText, map[string]any{
 	"span": spanText, "duration": words.Duration, "digits": words.Digits3,
 	"clients": func(n int) string { return words.Count(int64(n), "client") },
-	"percent": func(share float64) string { return words.Digits3(100 * share) }})
+	"share":   words.Share})
 
 // Counted says how many pauses there are, and what they are.
 func (in Input) Counted() string {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"locklab/harness/records"
 	"locklab/harness/scenario"
 )
 
@@ -180,8 +181,8 @@ func ReadDesign(base, head string) (Design, error) {
 	if err == nil {
 		err = json.Unmarshal(b, &d)
 	}
-	if err == nil && d.SchemaVersion != DesignVersion {
-		err = fmt.Errorf("schema_version is %d, and this locklab reads %d", d.SchemaVersion, DesignVersion)
+	if err == nil {
+		err = records.CheckVersion(d.SchemaVersion, DesignVersion)
 	}
 	if err != nil {
 		return Design{}, fmt.Errorf("%w: %s: %w", ErrInput, DesignFile, err)

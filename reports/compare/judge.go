@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 
+	"locklab/reports/measure"
 	"locklab/reports/result"
+	"locklab/reports/words"
 )
 
 // judgeMetric returns a metric's line with its numbers. A line that has no verdict is for judge.
@@ -64,7 +66,7 @@ func medianOf(x []float64) (float64, bool) {
 	if len(x) == 0 {
 		return 0, false
 	}
-	return Median(x), true
+	return measure.Median(x), true
 }
 
 // valuesOf returns the quantity of each run, NaN where it has none, and what is wrong with them; "" if nothing is. A
@@ -182,7 +184,7 @@ func (l *Line) judge(family int, alpha float64) {
 		l.Verdict = Inconclusive
 		l.Reason = fmt.Sprintf("anything from %s to %s is possible, and %s is tolerated; take more runs, longer ones, "+
 			"or a quieter machine",
-			worse(least), worse(most), percent(l.Tolerance))
+			worse(least), worse(most), words.Share(l.Tolerance))
 		if l.PAdjusted != nil && l.least*float64(family) > alpha {
 			l.Reason += "; so few runs cannot show that any of so many metrics differs"
 		}

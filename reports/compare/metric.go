@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness/settings"
 	"locklab/reports/result"
+	"locklab/reports/words"
 )
 
 // choose returns the quantities to compare. If some are named, by their names or their paths in result.json, those
@@ -64,10 +65,10 @@ func checkTolerance(q result.Quantity, v float64) error {
 			"--metric %[2]s, and every other metric that is to count", ErrInput, q.Name())
 	case !(v > 0) || math.IsInf(v, 0):
 		return fmt.Errorf("%w: a tolerance of %v of %s could never pass; give one above 0, such as %s", ErrInput, v,
-			q.Name(), percent(q.Compared.Tolerance))
+			q.Name(), words.Share(q.Compared.Tolerance))
 	case bounded && v >= maxTolerance:
 		return fmt.Errorf("%w: a tolerance of %s of %s could hardly ever fail; give one below 100 %%, such as %s",
-			ErrInput, percent(v), q.Name(), percent(q.Compared.Tolerance))
+			ErrInput, words.Share(v), q.Name(), words.Share(q.Compared.Tolerance))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"fmt"
+	"locklab/reports/measure"
 	"math"
 	"path/filepath"
 	"slices"
@@ -84,7 +85,7 @@ func pairedShift(d []float64, alpha float64) (i Interval, ok bool) {
 	if n == 0 {
 		return i, false
 	}
-	i.Estimate = (means[(n-1)/2] + means[n/2]) / 2
+	i.Estimate = measure.Median(means)
 	ranks := make([]int, len(d))
 	for k := range ranks {
 		ranks[k] = k + 1

@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness/check/evidence"
 	"locklab/harness/fail"
+	"locklab/harness/records"
 	"locklab/harness/rundir"
 	"locklab/reports/result"
 )
@@ -79,12 +80,11 @@ func decodeResult(b []byte, r *result.Result) error {
 	if err := json.Unmarshal(b, &version); err != nil {
 		return err
 	}
-	switch v := version.SchemaVersion; {
-	case v == nil:
+	if version.SchemaVersion == nil {
 		return errors.New("it has no schema_version, so it is not the result of a run")
-	case *v != result.SchemaVersion:
-		return fmt.Errorf("schema_version is %d, and this locklab reads %d; run the matching locklab check again", *v,
-			result.SchemaVersion)
+	}
+	if err := records.CheckVersion(*version.SchemaVersion, result.SchemaVersion); err != nil {
+		return fmt.Errorf("%w; run the matching locklab check again", err)
 	}
 	var read result.Result
 	if err := json.Unmarshal(b, &read); err != nil {

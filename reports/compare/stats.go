@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"locklab/reports/measure"
 	"math"
 	"slices"
 	"sort"
@@ -45,7 +46,7 @@ func shift(base, head []float64, alpha float64) (i Interval, ok bool) {
 	if n == 0 {
 		return i, false
 	}
-	i.Estimate = (d[(n-1)/2] + d[n/2]) / 2
+	i.Estimate = measure.Median(d)
 	cut := cutOff(len(base), len(head), alpha)
 	if cut <= 0 || cut > n/2 {
 		return i, false
@@ -96,11 +97,6 @@ func sampleOf(x []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(x), &thresholds)
 }
 
-// Median returns the median of some values: of an even number, the mean of the two in the middle.
-func Median(x []float64) float64 {
-	return benchmath.AssumeNothing.Summary(sampleOf(x), confidence).Center
-}
-
 // pValue is the two-sided p of the Mann-Whitney test, 1 if all values are equal. It is the same for values and for
 // their logarithms.
 func pValue(base, head []float64, _ bool) float64 {
@@ -140,16 +136,16 @@ func holm(p []float64) []float64 {
 
 // spread is how much runs of the same configuration vary: their median distance from the median, relative to it,
 // times 1.4826, which makes it the standard deviation of normally distributed values.
-func spread(x []float64) float64 { return deviation(x) / Median(x) }
+func spread(x []float64) float64 { return deviation(x) / measure.Median(x) }
 
 // deviation is spread in the unit of the values.
 func deviation(x []float64) float64 {
-	m := Median(x)
+	m := measure.Median(x)
 	away := make([]float64, len(x))
 	for i, v := range x {
 		away[i] = math.Abs(v - m)
 	}
-	return 1.4826 * Median(away)
+	return 1.4826 * measure.Median(away)
 }
 
 // trend tests whether a series rises or falls, by Mann and Kendall. p is exact without ties, and slope is the median
@@ -194,7 +190,7 @@ func trend(x []float64) (p, slope float64) {
 			p += c
 		}
 	}
-	return p, Median(slopes)
+	return p, measure.Median(slopes)
 }
 
 // The limits beyond which a machine is too noisy. They are limits on throughput, the steadiest number of a run, because
@@ -224,7 +220,7 @@ func noise(s Side) string {
 			s.Name, 100*d, 100*maxSpread)
 	}
 	p, slope := trend(x)
-	if d := slope * float64(len(x)-1) / Median(x); p < driftLevel && max(d, -d) > maxDrift {
+	if d := slope * float64(len(x)-1) / measure.Median(x); p < driftLevel && max(d, -d) > maxDrift {
 		return fmt.Sprintf("throughput drifted by %+.0f %% over the runs of %s, so the machine changed meanwhile", 100*d,
 			s.Name)
 	}

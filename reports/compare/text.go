@@ -55,7 +55,7 @@ func (r *Report) legend() string {
 	}
 	return fmt.Sprintf("Medians over runs; ratio head/base with its %s interval (Hodges-Lehmann). A loss passes if its "+
 		"interval is within what is tolerated, and fails if it is beyond; %s, after Holm over the metrics that gate. "+
-		"(In brackets: the verdict does not depend on it.)", percent(r.Confidence), how)
+		"(In brackets: the verdict does not depend on it.)", words.Share(r.Confidence), how)
 }
 
 // cells are the texts of a metric's row between its name and its verdict.

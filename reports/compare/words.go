@@ -21,18 +21,16 @@ func amount(v *float64, unit string) string {
 	case unit == "acquired/s":
 		return words.Digits3(*v) + "/s"
 	case strings.HasPrefix(unit, "not-"):
-		return percent(*v)
+		return words.Share(*v)
 	}
 	return words.Digits3(*v)
 }
 
-func percent(share float64) string { return words.Digits3(100*share) + " %" }
-
 func worse(loss float64) string {
 	if loss < 0 {
-		return percent(-loss) + " better"
+		return words.Share(-loss) + " better"
 	}
-	return percent(loss) + " worse"
+	return words.Share(loss) + " worse"
 }
 
 // ratio writes a change: 1.21 (1.18–1.25) or +1.2 (+0.9 to +1.5) points.
@@ -51,7 +49,7 @@ func (l *Line) ratio() string {
 func (l *Line) tolerated() string {
 	switch {
 	case !l.Difference:
-		return percent(l.Tolerance)
+		return words.Share(l.Tolerance)
 	case l.quantity.Unit == result.Share:
 		return fmt.Sprintf("%.3g points", 100*l.Tolerance)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/reports/measure"
 	"locklab/reports/words"
 	"locklab/workloads/guard"
 )
@@ -164,10 +165,10 @@ func CurveOf(recipe, with string, doses []float64, trials []Trial, runs []RunCos
 				all = append(all, *v)
 			}
 		}
-		if slices.Sort(all); len(all) == 0 {
+		if len(all) == 0 {
 			return nil
 		}
-		return &all[len(all)/2]
+		return new(measure.Median(all))
 	}
 	c.Costs = Costs{
 		AcquireP50Ns: of(func(r RunCost) *float64 { return r.AcquireP50Ns }),
@@ -384,7 +385,7 @@ func (s Share) String() string {
 	return fmt.Sprintf("%s (%s–%s)", percent(s.Estimate()), percent(s.Low), percent(s.High))
 }
 
-// percent writes a share in per cent. One that is neither none nor all is not rounded to that.
+// percent writes an estimate or an end of its interval, which deserve two digits where [words.Share] has three.
 func percent(v float64) string {
 	digits, rare := 0, 100*min(v, 1-v)
 	switch {

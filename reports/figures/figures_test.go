@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -174,7 +175,7 @@ func TestInterval(t *testing.T) {
 			x = append(x, math.Exp(r.NormFloat64()/5))
 		}
 		low, high, ok := interval(x)
-		if !ok || low > median(x) || high < median(x) {
+		if !ok || low > measure.Median(x) || high < measure.Median(x) {
 			t.Fatalf("%v: %v to %v, %v", x, low, high, ok)
 		}
 		if low <= 1 && 1 <= high {

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"locklab/reports/measure"
 	"math/rand/v2"
 	"slices"
 
@@ -15,12 +16,6 @@ const (
 	// resamples is how often the rounds are drawn again.
 	resamples = 4000
 )
-
-// median returns the median of some values: of an even number, the mean of the two in the middle.
-func median(x []float64) float64 {
-	s := slices.Sorted(slices.Values(x))
-	return (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-}
 
 // interval returns the interval of a median: a percentile bootstrap over the rounds (Efron). Each value is that of a
 // whole round, because the samples within a round depend on each other. False if there are too few rounds.
@@ -37,7 +32,7 @@ func interval(x []float64) (low, high float64, ok bool) {
 		for k := range drawn {
 			drawn[k] = x[r.IntN(len(x))]
 		}
-		medians[i] = median(drawn)
+		medians[i] = measure.Median(drawn)
 	}
 	slices.Sort(medians)
 	at := func(p float64) float64 { return stat.Quantile(p, stat.Empirical, medians, nil) }

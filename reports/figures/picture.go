@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"locklab/reports/chart"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -115,7 +116,7 @@ func (f *Figure) panel(name string, rows [][]Record, lines []string, ticks place
 // heights are where the interval of some rounds begins, their median, and where the interval ends. A number of
 // nanoseconds is drawn in ms.
 func heights(values []float64, unit result.Unit) [3]float64 {
-	m := median(values)
+	m := measure.Median(values)
 	low, high, known := interval(values)
 	if !known {
 		low, high = m, m

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/reports/measure"
 	"locklab/reports/result"
 	"locklab/reports/words"
 )
@@ -108,7 +109,7 @@ func estimate(values []float64, show func(*float64) string) string {
 	if len(values) == 0 {
 		return words.Absent
 	}
-	m := median(values)
+	m := measure.Median(values)
 	low, high, ok := interval(values)
 	if !ok {
 		return fmt.Sprintf("%s (n=%d)", show(&m), len(values))

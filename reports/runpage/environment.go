@@ -62,8 +62,7 @@ func Environment(sc *scenario.Scenario, env rundir.Env) [][2]string {
 	if env.WarmUp != nil {
 		add(true, "servers warmed up", env.WarmUp.String())
 	}
-	add(env.EnsembleReadyNs > 0, "ensemble ready after",
-		time.Duration(env.EnsembleReadyNs).Round(time.Millisecond).String())
+	add(env.EnsembleReadyNs > 0, "ensemble ready after", words.Duration(env.EnsembleReadyNs))
 	add(env.Image != "", "image", env.Image)
 	add(env.Kernel != "", "kernel", env.Kernel)
 	add(env.Locklab != "", "locklab", env.Locklab)

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"locklab/harness/records"
 	"locklab/harness/rundir"
 	"locklab/harness/untrusted"
 	"locklab/reports/compare"
@@ -172,9 +173,10 @@ func readRun(root *os.Root, name string, known *run) *run {
 func (r *run) summary(root *os.Root) {
 	var env rundir.Env
 	err := readJSON(root, path.Join(r.Name, rundir.ResultFile), &r.Result)
-	if err == nil && r.Result.SchemaVersion != result.SchemaVersion {
-		err = fmt.Errorf("%s has schema_version %d, and this locklab reads %d", rundir.ResultFile, r.Result.SchemaVersion,
-			result.SchemaVersion)
+	if err == nil {
+		if err = records.CheckVersion(r.Result.SchemaVersion, result.SchemaVersion); err != nil {
+			err = fmt.Errorf("%s: %w", rundir.ResultFile, err)
+		}
 	}
 	if err != nil {
 		r.Result, r.Why = result.Result{}, untrusted.Line(err.Error())

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/harness/fail"
+	"locklab/reports/measure"
 	"locklab/reports/words"
 )
 
@@ -246,7 +247,7 @@ func estimateOf(all []window) (e estimate, err error) {
 		}
 		slices.Sort(values) // NaN is first
 		n := len(values)
-		e.at[i], e.low[i], e.high[i] = (values[(n-1)/2]+values[n/2])/2, values[0], values[n-1]
+		e.at[i], e.low[i], e.high[i] = measure.Median(values), values[0], values[n-1]
 		if math.IsNaN(values[0]) {
 			e.at[i] = values[0]
 		}

@@ -116,8 +116,8 @@ func (s *Sweep) windowTable() *doc.Table {
 				number(one.DroppedPerS)}
 			for i := range s.Saturate {
 				lost := ""
-				if i < len(one.Losses) {
-					lost = percent("%.2g %%", one.Losses[i])
+				if i < len(one.Losses) && one.Losses[i] != nil {
+					lost = words.Share(*one.Losses[i])
 				}
 				row = append(row, lost)
 			}
@@ -131,14 +131,6 @@ func (s *Sweep) windowTable() *doc.Table {
 		return nil
 	}
 	return t
-}
-
-// percent writes a share as a percentage; "" if it is not known.
-func percent(format string, share *float64) string {
-	if share == nil {
-		return ""
-	}
-	return fmt.Sprintf(format, 100**share)
 }
 
 // judged says what became of a window.

@@ -5,6 +5,7 @@ import (
 
 	"locklab/harness/check/evidence"
 	"locklab/reports/capacity"
+	"locklab/reports/measure"
 	"locklab/reports/result"
 )
 
@@ -106,7 +107,7 @@ func mediansOf(all []*result.Result) map[string]float64 {
 	medians := map[string]float64{}
 	for _, q := range result.Quantities() {
 		if known := valuesOf(all, q); len(known) > 0 {
-			medians[q.Name()] = (known[(len(known)-1)/2] + known[len(known)/2]) / 2
+			medians[q.Name()] = measure.Median(known)
 		}
 	}
 	return medians

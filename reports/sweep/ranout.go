@@ -61,7 +61,7 @@ func usesOf(medians map[string]float64) []Use {
 	}
 	fsync := Use{Resource: Fsync, Least: known("fsync_share_least"), Most: known("fsync_share_most")}
 	if fsync.Least != nil && fsync.Most != nil && *fsync.Least != *fsync.Most {
-		fsync.text = fmt.Sprintf("%.0f to %.0f %% of the time", 100**fsync.Least, 100**fsync.Most)
+		fsync.text = words.Share(*fsync.Least) + " to " + words.Share(*fsync.Most) + " of the time"
 	}
 	same := func(resource, name string) Use { return Use{Resource: resource, Least: known(name), Most: known(name)} }
 	return []Use{of(LoadCPU, "load_processors"), of(ServerCPU, "server_processors"), fsync,
@@ -111,7 +111,7 @@ func (u Use) String() string {
 	case u.text != "":
 		return u.Resource + " " + u.text
 	}
-	return fmt.Sprintf("%s %.0f %% of the time", u.Resource, 100**u.Least)
+	return u.Resource + " " + words.Share(*u.Least) + " of the time"
 }
 
 // saidOf lists what was used at a load, and says if sleeps came late, which also tells of other work on the machine.

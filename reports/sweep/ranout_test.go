@@ -32,13 +32,14 @@ func TestRanOut(t *testing.T) {
 		says     []string
 	}{
 		{"holds", []loaded{idle(), used(0.1, 0.2, 0, 0.1, 0.2, 0.8)}, TheLock,
-			[]string{"hand-off 20 % of the time, the lock itself 80 %", "load side CPU 0.1 of 2 processors", "fsync 0 to 10 %"}},
+			[]string{"hand-off 20 % of the time, the lock itself 80 %", "load side CPU 0.1 of 2 processors",
+				"fsync 0 % to 10 %"}},
 		{"hand-offs", []loaded{idle(), used(0.1, 0.2, 0, 0.1, 0.9, 0.1)}, HandOff, []string{"hand-off 90 % of the time"}},
 		{"the first that was full", []loaded{used(0.1, 0.2, 0, 0.1, 0.1, 0.9), used(1.5, 0.5, 0, 0.1, 0.1, 0.1)},
 			TheLock, nil},
 		{"clients", []loaded{idle(), used(1.2, 0.7, 0, 0.1, 0.3, 0.2)}, LoadCPU, []string{"load side CPU 1.2 of 2"}},
 		{"servers", []loaded{idle(), used(0.7, 1.2, 0, 0.1, 0.3, 0.2)}, ServerCPU, nil},
-		{"fsync", []loaded{idle(), used(0.1, 0.2, 0.92, 1, 0.3, 0.2)}, Fsync, []string{"fsync 92 to 100 % of the time"}},
+		{"fsync", []loaded{idle(), used(0.1, 0.2, 0.92, 1, 0.3, 0.2)}, Fsync, []string{"fsync 92 % to 100 % of the time"}},
 		{"hand-offs that late sleeps may have slowed", []loaded{late}, HandOff, []string{"sleeps came late by 9 ms"}},
 		{"hand-offs of servers elsewhere",
 			[]loaded{without(used(0.1, 0, 0, 0, 0.9, 0.1), "server_processors", "fsync_share_least", "fsync_share_most")},

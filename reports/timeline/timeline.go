@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"locklab/harness/check"
+	"locklab/harness/check/effect"
 	"locklab/harness/check/evidence"
 	"locklab/harness/check/spans"
 	"locklab/harness/history"
@@ -327,21 +328,18 @@ func (t *Timeline) markDoubles(in result.Input, took []*history.Acquisition, ind
 			mark(f.Clients[1], spans.Span{From: f.At, Until: f.Until})
 		}
 	}
-	held := slices.DeleteFunc(slices.Clone(took), func(a *history.Acquisition) bool { return !a.Granted() })
-	slices.SortStableFunc(held, func(a, b *history.Acquisition) int { return cmp.Compare(a.Returned, b.Returned) })
-	for i, a := range held {
-		until := ends.BelievedUntil(a)
-		for _, b := range held[i+1:] {
-			if b.Returned >= until {
-				break
-			}
-			if both := (spans.Span{From: b.Returned, Until: min(until, ends.BelievedUntil(b))}); a.Client != b.Client &&
-				history.Conflict(a.Mode, b.Mode) {
-				mark(a.Client, both)
-				mark(b.Client, both)
-			}
+	var held []effect.Hold
+	for _, a := range took {
+		if a.Granted() && (history.Exclusive(a.Mode) || a.Mode == history.ModeRead) {
+			held = append(held, effect.Hold{From: a.Returned, Until: ends.BelievedUntil(a), By: a})
 		}
 	}
+	slices.SortStableFunc(held, func(a, b effect.Hold) int { return cmp.Compare(a.From, b.From) })
+	effect.EachOverlap(held, func(first, second *effect.Hold) {
+		both := spans.Span{From: second.From, Until: min(first.Until, second.Until)}
+		mark(first.By.Client, both)
+		mark(second.By.Client, both)
+	})
 	for k := range t.Lanes {
 		t.Lanes[k].Double = spans.Merged(t.Lanes[k].Double)
 	}

@@ -129,6 +129,15 @@ func Digits3(v float64) string {
 	return strconv.FormatFloat(r, 'f', -1, 64)
 }
 
+// Share writes a share in per cent: three digits. One that is neither none nor all is not rounded to that.
+func Share(v float64) string {
+	text := Digits3(100 * v)
+	if missing := 100 * (1 - v); missing > 0 && text == "100" {
+		text = strconv.FormatFloat(100*v, 'f', int(math.Ceil(-math.Log10(missing))), 64)
+	}
+	return text + " %"
+}
+
 // Ratio writes v with three significant digits, and fewer below 1. Unlike Digits3 it keeps zeros at the end, so that
 // the ratios of a table are as precise as they look.
 func Ratio(v float64) string {

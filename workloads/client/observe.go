@@ -1,12 +1,12 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"path"
-	"regexp"
 	"sync"
 	"time"
 
@@ -66,9 +66,10 @@ func (p *process) observeLock(ctx context.Context, conn *zk.Conn, at string) {
 	case lock.SeenLeases:
 		node = path.Join(at, "leases")
 	}
+	queue := contenders(at, p.cfg.Layout)
 	var last head
 	for ctx.Err() == nil {
-		now, changed, err := look(conn, node)
+		now, changed, err := look(conn, node, queue)
 		if err != nil {
 			// The observer is cut off, or the head left while it was read.
 			sleep(ctx, 10*time.Millisecond)
@@ -88,7 +89,7 @@ func (p *process) observeLock(ctx context.Context, conn *zk.Conn, at string) {
 }
 
 // headNode finds the holder of a lock whose path is the holder's znode.
-func headNode(conn *zk.Conn, lock string) (head, <-chan zk.Event, error) {
+func headNode(conn *zk.Conn, lock string, _ nodes.Selector) (head, <-chan zk.Event, error) {
 	exists, stat, changed, err := conn.ExistsW(lock)
 	if err != nil || !exists {
 		return head{}, changed, err
@@ -96,29 +97,27 @@ func headNode(conn *zk.Conn, lock string) (head, <-chan zk.Event, error) {
 	return head{stat.EphemeralOwner, stat.Czxid}, changed, nil
 }
 
-// sequence is the tail of a contender's name.
-var sequence = regexp.MustCompile(`[0-9]{10}$`)
+// contenders selects what contends for a lock. Where the layout is not known, that is every child with a number.
+func contenders(lock string, layout nodes.Layout) nodes.Selector {
+	queue, _ := cmp.Or(layout, "#").Contends(lock, func(int64) int { return 1 })
+	return queue
+}
 
-// headOfQueue finds the holder of a lock whose path is a directory of contenders.
-func headOfQueue(conn *zk.Conn, lock string) (head, <-chan zk.Event, error) {
-	children, _, changed, err := conn.ChildrenW(lock)
+// headOfQueue finds the holder of a lock whose contenders are in a directory.
+func headOfQueue(conn *zk.Conn, dir string, queue nodes.Selector) (head, <-chan zk.Event, error) {
+	children, _, changed, err := conn.ChildrenW(dir)
 	if errors.Is(err, zk.ErrNoNode) {
-		_, _, changed, err = conn.ExistsW(lock)
+		_, _, changed, err = conn.ExistsW(dir)
 		return head{}, changed, err
 	}
 	if err != nil {
 		return head{}, nil, err
 	}
-	first, lowest := "", ""
-	for _, c := range children {
-		if s := sequence.FindString(c); s != "" && (lowest == "" || s < lowest) {
-			first, lowest = c, s
-		}
-	}
+	first := firstOf(children, dir, queue)
 	if first == "" {
 		return head{}, changed, nil
 	}
-	_, stat, err := conn.Exists(path.Join(lock, first))
+	_, stat, err := conn.Exists(first)
 	if err != nil {
 		return head{}, nil, err
 	}
@@ -126,6 +125,21 @@ func headOfQueue(conn *zk.Conn, lock string) (head, <-chan zk.Event, error) {
 		return head{}, changed, nil // the head has left: changed will fire
 	}
 	return head{stat.EphemeralOwner, stat.Czxid}, changed, nil
+}
+
+// firstOf returns the path of the first of the queue; empty if nothing contends, or no number says which is first.
+func firstOf(children []string, dir string, queue nodes.Selector) string {
+	var live []*nodes.Contender
+	for _, name := range children {
+		at := path.Join(dir, name)
+		if place, contends := queue.Place(at); contends {
+			live = append(live, &nodes.Contender{Life: &nodes.Life{Path: at}, Place: place})
+		}
+	}
+	if eligible := nodes.Now(live, nodes.First); len(live) > 0 && eligible[0] {
+		return live[0].Path
+	}
+	return ""
 }
 
 // recordLayout records the layout of znodes that the lock's command has declared in its greeting, if it has.

@@ -40,7 +40,8 @@ type ClientConfig struct {
 	// Classes is Java's class path, before ZooKeeper's jars, where Command is "java"; the harness resolves both before it
 	// starts the process.
 	Classes string `json:"classes,omitempty"`
-	// Layout is the layout of znodes that the scenario declares for the command; empty = none.
+	// Layout is the layout of znodes that the scenario declares for the command, and for an observer that of the locks;
+	// empty = none.
 	Layout nodes.Layout `json:"layout,omitempty"`
 	// Locks are the paths of the locks; a client takes one each time, by LockChoice.
 	Locks []string `json:"locks"`

@@ -244,7 +244,8 @@ func tellSample(w io.Writer, e bench.Progress) {
 	if e.Left > 0 {
 		left = fmt.Sprintf(", %s %s left", about, e.Left.Round(time.Second))
 	}
-	fmt.Fprintf(w, "%s: %s, %s, hand-off p50 %s%s\n", where, r.Verdict, rate, console.Span(r.Latency.Handoff.P50Ns), left)
+	fmt.Fprintf(w, "%s: %s, %s, hand-off p50 %s%s\n", where, r.Verdict, rate,
+		words.Known(r.Latency.Handoff.P50Ns, words.Duration), left)
 	if e.Look != nil {
 		fmt.Fprintf(w, "compared so far: %s: %s\n", e.Look.Verdict, e.Look.Reason)
 	}
