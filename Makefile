@@ -295,7 +295,7 @@ lint-columns: ## check that no line of Go is longer than 120 columns
 # What only tests use is no product: no package of locklab imports it, which a test checks. The aim is 80,000 lines.
 TEST_SUPPORT := ensembles/kubernetes/testcluster ensembles/labtest harness/benchpeers harness/history/historytest \
 	harness/run/testdata recipes/examples recipes/internal/wire reports/figures reports/gatecurve reports/internal
-MOST_LINES := 107204
+MOST_LINES := 107318
 lint-lines: ## count the lines of Go outside tests and what only tests use
 	@n=$$(git ls-files -z -- '*.go' ':!*_test.go' $(TEST_SUPPORT:%=':!%/') | xargs -0 cat -- 2>/dev/null | wc -l); \
 	echo "$$n lines of Go outside tests; at most $(MOST_LINES)"; [ "$$n" -le $(MOST_LINES) ]

@@ -25,8 +25,8 @@ import (
 )
 
 // small is what the runs of TestStage have in common. All need the same hosts. Without a hold, clients would use up the
-// machine, and a run would have thousands of acquisitions to judge. No session ends for a machine that stands still for a
-// second, as busy machines do; a run whose sessions must end adds [brief].
+// machine, and a run would have thousands of acquisitions to judge. No session ends because the machine stands still
+// for a second, as busy machines do; a run whose sessions must end adds [brief].
 const small = `
 clients: 16
 client-processes: 2

@@ -117,11 +117,11 @@ func (x *Shrunk) replayed(i int, names map[int]string) ([]chaos.Fault, error) {
 			}
 		}
 	}
-	if f.kind == kindPartition {
+	if f.kind == kindPartition || f.kind == kindReset {
 		keys["from"] = chaos.FromServers
-		if f.oneWay {
-			keys["way"] = "in"
-		}
+	}
+	if f.kind == kindPartition && f.oneWay {
+		keys["way"] = "in"
 	}
 	one, err := chaos.ParseFault(keys)
 	if f.lasts > 0 && f.kind != kindReset {

@@ -64,22 +64,24 @@ type shrinker struct {
 	begun time.Time
 	short bool // the run ends soon after its last part
 	tries int
+	spent int  // parts of the runs with other delays
 	last  *Run // the last that showed the violation
 }
 
+// What is left of a run meets at other instants, and a violation may need two things to happen at one. So what does not
+// show it with the delays that it had is tried with others. Runs cost what their parts do: of small ones more can be
+// tried.
 const (
-	// luck is how many other delays are tried for what does not show the violation with those that it had. What is left
-	// of a run meets at other instants, and a violation may need two things to happen at one.
-	luck = 3
-	// lucky is after how many runs that ends. Then the rest is made as small as it can be with the delays that it has.
-	lucky = 600
-	// few parts need no luck.
-	few = 8
+	// luck is how many parts are tried with other delays, at least leastLuck times and at most mostLuck times all.
+	luck, leastLuck, mostLuck = 200, 3, 20
+	// lucky is after how many parts that ends. Then the rest is made as small as it can be with the delays that it has.
+	lucky = 8_000
 )
 
 // Shrink returns the smallest run that it finds by leaving out faults and turns of a run that shows a violation, and
 // finds out which of its steps decides. Its error is that of ctx, or says that the run does not repeat.
 func Shrink(ctx context.Context, run *Run) (*Shrunk, error) {
+	defer collectSeldom()()
 	x, err := shrink(ctx, run)
 	if err == nil {
 		err = x.branch(ctx)
@@ -89,16 +91,23 @@ func Shrink(ctx context.Context, run *Run) (*Shrunk, error) {
 
 // shrink leaves out what it can.
 func shrink(ctx context.Context, run *Run) (*Shrunk, error) {
+	defer collectSeldom()()
 	all := run.Findings()
 	i := slices.IndexFunc(all, func(f Finding) bool { return f.Violation })
 	if i < 0 {
 		return nil, fmt.Errorf("seed %d shows no violation", run.Seed)
 	}
 	s := &shrinker{ctx: ctx, of: *run.plan, want: all[i], begun: time.Now(), short: true}
-	parts := s.around(all[i].At, run.plan.parts())
-	if !s.shows(parts) {
-		if s.short = false; !s.shows(parts) {
-			return nil, fmt.Errorf("seed %d does not show the violation again", run.Seed)
+	whole := run.plan.parts()
+	parts := s.around(all[i].At, whole)
+	if len(parts) == len(whole) { // what it comes from may be long before it
+		if !s.try(parts) {
+			if s.short = false; !s.try(parts) {
+				return nil, fmt.Errorf("seed %d does not show the violation again", run.Seed)
+			}
+		}
+		if parts = s.beginning(parts); len(parts) > 0 {
+			parts = s.around(parts[len(parts)-1].at, parts)
 		}
 	}
 	parts = s.without(parts, func(p part) bool { return p.fault != nil })
@@ -108,8 +117,10 @@ func shrink(ctx context.Context, run *Run) (*Shrunk, error) {
 	for size, done := len(parts)/2, false; len(parts) > 0 && !done; size /= 2 {
 		size = max(size, 1)
 		left := s.sieve(parts, size)
-		done = size == 1 && len(left) == len(parts)
-		parts = left
+		done = size == 1 && len(left) == len(parts) && !s.short
+		if parts = left; size == 1 && s.short { // the end stays where it is from now on
+			s.of, s.short = *s.last.plan, false
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -121,13 +132,27 @@ func shrink(ctx context.Context, run *Run) (*Shrunk, error) {
 	return x, nil
 }
 
+// beginning returns a beginning of the parts that shows the violation, and does not without the last of them. All that
+// comes before happens as it did, so it is found by halving.
+func (s *shrinker) beginning(parts []part) []part {
+	shows, not := len(parts), -1
+	for shows-not > 1 && s.ctx.Err() == nil {
+		if n := (shows + not) / 2; s.try(parts[:n]) {
+			shows = n
+		} else {
+			not = n
+		}
+	}
+	return parts[:shows]
+}
+
 // around returns the parts around an instant that show the violation, if only these do; or all.
 func (s *shrinker) around(at time.Duration, parts []part) []part {
 	for d := 100 * time.Millisecond; at > 0 && d < 2*at; d *= 3 {
 		near := slices.DeleteFunc(slices.Clone(parts), func(p part) bool {
 			return p.at > at+d || p.at < at-d && (p.fault == nil || p.at+p.fault.lasts < at-d)
 		})
-		if s.shows(near) {
+		if s.try(near) {
 			return near
 		}
 	}
@@ -177,15 +202,16 @@ func (s *shrinker) sieve(parts []part, size int) []part {
 
 // shows reports whether a run of these parts shows the violation. It tries other delays too, and goes on with those.
 func (s *shrinker) shows(parts []part) bool {
-	draws := s.of.draws
+	draws, others := s.of.draws, min(max(luck/max(len(parts), 1), leastLuck), mostLuck)
 	for n := 0; ; n++ {
 		if s.ctx.Err() != nil || s.try(parts) {
 			return s.ctx.Err() == nil
 		}
-		if n == luck || len(parts) <= few || s.last == nil || s.tries > lucky {
+		if n == others || s.last == nil || s.spent > lucky {
 			s.of.draws = draws
 			return false
 		}
+		s.spent += len(parts)
 		s.of.draws = s.of.seed + uint64(s.tries)
 	}
 }

@@ -2,6 +2,7 @@ package zksession
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -153,6 +154,29 @@ func TestCloseAwaitsTheReconnect(t *testing.T) {
 	}
 	if connects, _ := server.counts(); connects != 2 || !server.closed {
 		t.Errorf("%d connections; the server was told: %t", connects, server.closed)
+	}
+}
+
+// Like zk.Conn itself, a plain client takes an answer of any length, although its buffer begins small.
+func TestPlainTakesLargeAnswers(t *testing.T) {
+	const children = 3 * receiveBuffer / 8 // each of four bytes, after its length
+	list := binary.BigEndian.AppendUint32(nil, children)
+	for range children {
+		list = append(binary.BigEndian.AppendUint32(list, 4), "node"...)
+	}
+	list = append(list, make([]byte, 68)...) // the parent's stat
+	server := serve(t, &scripted{answer: func(int32, []byte) (int32, []byte, bool) { return 0, list, true }})
+	p, err := ConnectPlain(within(t), PlainConfig{Config: Config{Servers: []string{server.address},
+		Timeout: 20 * time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAfter(t, p.Close)
+	for range 2 {
+		names, _, err := p.Conn.Children("/a")
+		if err != nil || len(names) != children {
+			t.Errorf("%d children of %d: %v", len(names), children, err)
+		}
 	}
 }
 

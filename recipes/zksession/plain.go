@@ -42,6 +42,7 @@ type Plain struct {
 	GUID func() string
 
 	cfg     PlainConfig
+	dialled *zk.Conn // Conn, for the goroutine that dials
 	hosts   zk.HostProvider
 	pause   func() time.Duration // before a dial
 	life    context.Context      // ends with Close
@@ -114,7 +115,8 @@ func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
 		p.pause = func() time.Duration { return 0 }
 	}
 	conn, events, err := zk.Connect(cfg.Servers, cfg.Timeout, zk.WithHostProvider(p.hosts), zk.WithDialer(p.dial),
-		zk.WithEventCallback(p.event), zk.WithLogger(zkLogger{cfg.Logger}), zk.WithLogInfo(false))
+		zk.WithEventCallback(p.event), zk.WithLogger(zkLogger{cfg.Logger}), zk.WithLogInfo(false),
+		func(conn *zk.Conn) { p.dialled = conn })
 	if err != nil {
 		p.end(err)
 		return nil, fmt.Errorf("connect to %s: %w", strings.Join(cfg.Servers, ", "), err)
@@ -203,6 +205,9 @@ func (p *Plain) dialOnce(network, address string, limit time.Duration, failed fu
 		return nil, errors.Join(err, raw.Close())
 	}
 	socket.failed = failed
+	// The buffer for answers begins small and grows as far as it has to, see [buffers].
+	zk.WithMaxBufferSize(firstBuffer)(p.dialled)
+	socket.receiving = func() { zk.WithMaxBufferSize(0)(p.dialled) }
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.life.Err() != nil {

@@ -33,9 +33,9 @@ import (
 // nearly a third of the memory.
 const collectAt = 40
 
-// collectAfter is how many bytes are allocated, about, before they are collected. The buffers of go-zookeeper are 3 MB a
-// session and never written in full. In percent of so much that is not there, garbage would be let grow by hundreds of
-// megabytes, each page of which is a page fault.
+// collectAfter is how many bytes are allocated, about, before garbage is collected. The sessions of go-zookeeper have
+// large buffers that are hardly ever written. In percent of those, garbage would grow by a hundred megabytes, and each
+// of its pages is a page fault.
 const collectAfter = 16 << 20
 
 // collectSoon sets the garbage collector's target once all sessions are there.
