@@ -80,14 +80,18 @@ func TestHistoryFromAnyOffset(t *testing.T) {
 func TestFollowAndReconnect(t *testing.T) {
 	h := start(t, long)
 	h.run("role-recorder")
-	const n = 400
-	written := make(chan error, 1)
+	const n, enough = 400, 3 // lost connections
+	written, lost := make(chan error, 1), make(chan struct{})
 	go func() {
 		for i := range n {
 			if _, err := h.Input(t.Context(), fmt.Sprintf("event %d", i)); err != nil {
 				written <- err
 				return
 			}
+		}
+		select {
+		case <-lost:
+		case <-t.Context().Done():
 		}
 		_, err := h.Stop(t.Context()) // the recorder does not close its file on SIGTERM
 		written <- err
@@ -106,6 +110,9 @@ func TestFollowAndReconnect(t *testing.T) {
 		if err != nil {
 			break // the process has ended, and its history is complete
 		}
+		if cuts == enough {
+			close(lost)
+		}
 	}
 	if err := <-written; err != nil {
 		t.Fatal(err)
@@ -118,7 +125,7 @@ func TestFollowAndReconnect(t *testing.T) {
 	}
 	// SIGTERM may have arrived before the process had read its last lines.
 	whole := h.decode(must(h.History(t.Context(), agent.HistoryRequest{Dir: "p/" + agent.ProcessHistoryDir})))
-	if len(events) != len(whole) || len(events) == 0 || cuts < 3 {
+	if len(events) != len(whole) || cuts < enough {
 		t.Errorf("%d events over %d connections, want %d", len(events), cuts+1, len(whole))
 	}
 }
