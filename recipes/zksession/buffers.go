@@ -53,14 +53,19 @@ func (b *buffers) take(conn *zk.Conn) {
 
 // dial prepares a connection; neither the sending nor the receiving goroutine is running.
 func (b *buffers) dial(socket *handshakeConn) {
-	zk.WithMaxBufferSize(firstBuffer)(b.conn)
-	socket.receiving = func() { zk.WithMaxBufferSize(receiveBuffer)(b.conn) }
+	growing(b.conn, socket, receiveBuffer)
 	socket.widen = func() { zk.WithMaxConnBufferSize(sendBuffer)(b.conn) }
 	if b.dialled {
 		socket.wide.Store(true)
 		zk.WithMaxConnBufferSize(sendBuffer)(b.conn)
 	}
 	b.dialled = true
+}
+
+// growing lets the buffer for answers begin small on a connection that was just made, and grow up to a limit; 0 = none.
+func growing(conn *zk.Conn, socket *handshakeConn, limit int) {
+	zk.WithMaxBufferSize(firstBuffer)(conn)
+	socket.receiving = func() { zk.WithMaxBufferSize(limit)(conn) }
 }
 
 // lengths returns how many bytes of paths and data the operations contain, including the overhead of each operation.

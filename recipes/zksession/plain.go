@@ -42,7 +42,6 @@ type Plain struct {
 	GUID func() string
 
 	cfg     PlainConfig
-	dialled *zk.Conn // Conn, for the goroutine that dials
 	hosts   zk.HostProvider
 	pause   func() time.Duration // before a dial
 	life    context.Context      // ends with Close
@@ -114,14 +113,13 @@ func ConnectPlain(ctx context.Context, cfg PlainConfig) (*Plain, error) {
 		p.hosts = &inOrder{servers: servers, curr: -1, last: -1}
 		p.pause = func() time.Duration { return 0 }
 	}
-	conn, events, err := zk.Connect(cfg.Servers, cfg.Timeout, zk.WithHostProvider(p.hosts), zk.WithDialer(p.dial),
+	_, events, err := zk.Connect(cfg.Servers, cfg.Timeout, zk.WithHostProvider(p.hosts), zk.WithDialer(p.dial),
 		zk.WithEventCallback(p.event), zk.WithLogger(zkLogger{cfg.Logger}), zk.WithLogInfo(false),
-		func(conn *zk.Conn) { p.dialled = conn })
+		func(conn *zk.Conn) { p.Conn = conn }) // before it dials
 	if err != nil {
 		p.end(err)
 		return nil, fmt.Errorf("connect to %s: %w", strings.Join(cfg.Servers, ", "), err)
 	}
-	p.Conn = conn
 	p.tasks.Start(p.changes.deliver)
 	go p.await(events) // Close waits for it
 	warned := p.failures.warn(ctx, cfg.Config)
@@ -205,9 +203,7 @@ func (p *Plain) dialOnce(network, address string, limit time.Duration, failed fu
 		return nil, errors.Join(err, raw.Close())
 	}
 	socket.failed = failed
-	// The buffer for answers begins small and grows as far as it has to, see [buffers].
-	zk.WithMaxBufferSize(firstBuffer)(p.dialled)
-	socket.receiving = func() { zk.WithMaxBufferSize(0)(p.dialled) }
+	growing(p.Conn, socket, 0)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.life.Err() != nil {
