@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -81,7 +82,7 @@ const (
 // Shrink returns the smallest run that it finds by leaving out faults and turns of a run that shows a violation, and
 // finds out which of its steps decides. Its error is that of ctx, or says that the run does not repeat.
 func Shrink(ctx context.Context, run *Run) (*Shrunk, error) {
-	defer collectSeldom()()
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt))
 	x, err := shrink(ctx, run)
 	if err == nil {
 		err = x.branch(ctx)
@@ -91,7 +92,6 @@ func Shrink(ctx context.Context, run *Run) (*Shrunk, error) {
 
 // shrink leaves out what it can.
 func shrink(ctx context.Context, run *Run) (*Shrunk, error) {
-	defer collectSeldom()()
 	all := run.Findings()
 	i := slices.IndexFunc(all, func(f Finding) bool { return f.Violation })
 	if i < 0 {
@@ -114,13 +114,15 @@ func shrink(ctx context.Context, run *Run) (*Shrunk, error) {
 	for c := range run.plan.turns {
 		parts = s.without(parts, func(p part) bool { return p.fault == nil && p.client == c })
 	}
-	for size, done := len(parts)/2, false; len(parts) > 0 && !done; size /= 2 {
-		size = max(size, 1)
-		left := s.sieve(parts, size)
-		done = size == 1 && len(left) == len(parts) && !s.short
-		if parts = left; size == 1 && s.short { // the end stays where it is from now on
-			s.of, s.short = *s.last.plan, false
-		}
+	for size := len(parts) / 2; size > 1; size /= 2 {
+		parts = s.sieve(parts, size)
+	}
+	if s.short { // the end stays where it is from now on
+		parts = s.sieve(parts, 1)
+		s.of, s.short = *s.last.plan, false
+	}
+	for left := s.sieve(parts, 1); len(left) < len(parts); left = s.sieve(parts, 1) {
+		parts = left
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -18,6 +19,7 @@ import (
 // lock with a known bug. -update reduces five of each, which takes more than an hour. It writes down what came of them,
 // and how many took less than 10 s of a processor.
 func TestShrinks(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(collectAt)) // as Shrink does
 	last, most, names := uint64(2), 5, []string{"broken-lost-wakeup"}
 	if suite.All() || *recipe != "" || *update {
 		names = slices.DeleteFunc(Names(), func(n string) bool {
