@@ -67,16 +67,19 @@ func (l *lab) run(ctx context.Context, parallel int, take func(event)) error {
 	cmd := exec.CommandContext(ctx, "go", "tool", "test2json", "-t", "-p", l.pkg, l.binary, "-test.v=test2json",
 		"-test.paniconexit0", "-test.timeout=30m", "-test.parallel="+strconv.Itoa(parallel))
 	cmd.Dir = l.dir
-	return follow(cmd, take)
+	return follow(cmd, 0, take)
 }
 
 // leisure is the priority of what has no lab: lower, because a lab's load is measured, and its sessions have timeouts,
 // but not the lowest, at which other programs on a busy machine would leave it nothing.
-const leisure = "-n3"
+const leisure = 3
+
+// niceness gives a process that priority.
+var niceness = "-n" + strconv.Itoa(leisure)
 
 // vet runs go vet on the whole module, at a lower priority.
 func vet(ctx context.Context) error {
-	cmd := asReleased(exec.CommandContext(ctx, "nice", leisure, "go", "vet", "./..."))
+	cmd := asReleased(exec.CommandContext(ctx, "nice", niceness, "go", "vet", "./..."))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go vet: %w\n%s", err, out)
 	}
@@ -92,15 +95,16 @@ func asReleased(cmd *exec.Cmd) *exec.Cmd {
 // goTest returns go test with these arguments, at a lower priority. Linking takes half as long without debug
 // information. Three packages at once keep two cores busy, because some tests wait.
 func goTest(ctx context.Context, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, "nice", append([]string{leisure, "go", "test", "-json", "-vet=off", "-ldflags=-w",
+	return exec.CommandContext(ctx, "nice", append([]string{niceness, "go", "test", "-json", "-vet=off", "-ldflags=-w",
 		"-p", "3", "-timeout=30m"}, args...)...)
 }
 
 // follow runs a command and takes the events that it prints. That tests fail is no error. The command has a process
 // group of its own, because the end of ctx is meant for the process that runs the tests, a descendant of the command.
-// It has a session of its own too, because Linux divides the processors between sessions: in one with dozens of busy
-// processes, the harness of a lab would come seconds late.
-func follow(cmd *exec.Cmd, take func(event)) error {
+// It has a session of its own too, of that priority, because Linux divides the processors between sessions, and the
+// priorities of processes count within one: in one with dozens of busy processes, the harness of a lab would come
+// seconds late.
+func follow(cmd *exec.Cmd, priority int, take func(event)) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = time.Minute
@@ -113,9 +117,8 @@ func follow(cmd *exec.Cmd, take func(event)) error {
 	if err != nil {
 		return err
 	}
-	if cmd.Args[0] == "nice" { // which counts within a session only; where sessions have no priority, it has to do
-		_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", cmd.Process.Pid), []byte(leisure[len("-n"):]), 0)
-	}
+	// Where sessions have no priority, those of processes have to do.
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", cmd.Process.Pid), []byte(strconv.Itoa(priority)), 0)
 	seen := 0
 	dec := json.NewDecoder(out)
 	for err == nil {

@@ -13,7 +13,7 @@ func TestAnInterruptReachesTheTests(t *testing.T) {
 	const tests = `exec 2>/dev/null; trap : TERM
 		sh -c 'echo "{\"Output\": \"begun\"}"; exec sleep 20' && echo '{"Output": "ended"}'`
 	seen := ""
-	if err := follow(exec.CommandContext(ctx, "sh", "-c", tests), func(e event) {
+	if err := follow(exec.CommandContext(ctx, "sh", "-c", tests), 0, func(e event) {
 		seen += e.Output
 		cancel()
 	}); err != nil {

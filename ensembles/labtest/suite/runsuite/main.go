@@ -113,12 +113,12 @@ func (s *runner) run(ctx context.Context) error {
 		if err := vet(ctx); err != nil {
 			return err
 		}
-		if err := follow(asReleased(goTest(ctx, s.plain...)), s.report.take); err != nil {
+		if err := follow(asReleased(goTest(ctx, s.plain...)), leisure, s.report.take); err != nil {
 			return err
 		}
 		// The race detector needs cgo, and a go-zookeeper without a race of its own.
 		raced := append([]string{"-race", "-short", "-tags=nolab", "-modfile=bin/race/go.mod"}, s.raced...)
-		return follow(goTest(ctx, raced...), s.report.takeRaced)
+		return follow(goTest(ctx, raced...), leisure, s.report.takeRaced)
 	})
 	running.Wait()
 	return context.Cause(ctx)
