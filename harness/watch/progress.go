@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/harness/history"
+	"locklab/reports/words"
 )
 
 // Progress is the state of a run, as far as it is known while the run lasts.
@@ -70,7 +71,7 @@ func (p Progress) String() string {
 	}
 	p99 := "-"
 	if p.P99 > 0 {
-		p99 = short(p.P99)
+		p99 = words.Duration(int64(p.P99))
 	}
 	faults := "none"
 	if len(p.Faults) > 0 {

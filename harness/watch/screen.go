@@ -168,7 +168,7 @@ func (p *Progress) latencyLine() []piece {
 		if d == 0 {
 			return "-"
 		}
-		return short(d)
+		return words.Duration(int64(d))
 	}
 	return []piece{label("acquire"),
 		{fmt.Sprintf("%8s", of(p.P50)), bold}, {" p50  ", dim},
@@ -180,7 +180,7 @@ func (p *Progress) clientsLine() []piece {
 	line := []piece{label("clients"), {fmt.Sprintf("%8s", count(p.Clients)), bold},
 		{fmt.Sprintf(", %s waiting", count(p.Waiting)), plain}}
 	if p.Waiting > 0 {
-		line = append(line, piece{" (longest " + short(p.LongestWait) + ")", dim})
+		line = append(line, piece{" (longest " + words.Duration(int64(p.LongestWait)) + ")", dim})
 	}
 	line = append(line, piece{", " + count(p.Holding) + " holding", plain})
 	if p.Locks > 1 {
@@ -206,7 +206,7 @@ func (p *Progress) holderLines(width int) [][]piece {
 			if h.Mode != history.ModeExclusive {
 				mode = " " + string(h.Mode)
 			}
-			names = append(names, h.Client+mode+" for "+short(h.For))
+			names = append(names, h.Client+mode+" for "+words.Duration(int64(h.For)))
 		}
 		look := plain
 		if exclusive > 1 || exclusive == 1 && end-i > 1 {
@@ -263,9 +263,6 @@ func clock(d time.Duration) string {
 	}
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
-
-// short writes a duration with three digits.
-func short(d time.Duration) string { return words.Duration(int64(d)) }
 
 // count writes a number with commas.
 func count(n int) string { return words.Grouped(int64(n)) }

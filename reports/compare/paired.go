@@ -3,10 +3,11 @@ package compare
 import (
 	"cmp"
 	"fmt"
-	"locklab/reports/measure"
 	"math"
 	"path/filepath"
 	"slices"
+
+	"locklab/reports/measure"
 )
 
 // Two sides that took turns are compared pair by pair. The runs of a pair were made within seconds of each other, so

@@ -2,10 +2,11 @@ package compare
 
 import (
 	"fmt"
-	"locklab/reports/measure"
 	"math"
 	"slices"
 	"sort"
+
+	"locklab/reports/measure"
 
 	"github.com/aclements/go-moremath/stats"
 	"golang.org/x/perf/benchmath"

@@ -1,9 +1,10 @@
 package figures
 
 import (
-	"locklab/reports/measure"
 	"math/rand/v2"
 	"slices"
+
+	"locklab/reports/measure"
 
 	"gonum.org/v1/gonum/stat"
 )
